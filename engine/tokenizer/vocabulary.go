@@ -1,0 +1,74 @@
+package tokenizer
+
+import "fmt"
+
+// vocabulary maps token text to id and back. Ids may have gaps.
+type vocabulary struct {
+	tokens []string // id -> text; "" where the id is a gap, see known
+	known  []bool   // nil when every id is known
+	index  map[string]int32
+}
+
+func newVocabulary(tokens []string) *vocabulary {
+	v := &vocabulary{tokens: tokens, index: make(map[string]int32, len(tokens))}
+	for i, t := range tokens {
+		if _, dup := v.index[t]; !dup {
+			v.index[t] = int32(i)
+		}
+	}
+	return v
+}
+
+// maxGap bounds how far an id may lie beyond the number of entries, so that a
+// claimed id cannot make a table of its size.
+const maxGap = 1 << 16
+
+// vocabularyFromIDs builds a vocabulary from text -> id.
+func vocabularyFromIDs(ids map[string]int32) (*vocabulary, error) {
+	v := &vocabulary{index: ids}
+	for text, id := range ids {
+		if id < 0 {
+			return nil, fmt.Errorf("token %.40q has the negative id %d", text, id)
+		}
+		if int(id) > 4*len(ids)+maxGap {
+			return nil, fmt.Errorf("token %.40q has id %d, far beyond the %d entries", text, id, len(ids))
+		}
+	}
+	for text, id := range ids {
+		v.grow(int(id))
+		if v.known[id] {
+			return nil, fmt.Errorf("tokens %.40q and %.40q have the same id %d", min(text, v.tokens[id]), max(text, v.tokens[id]), id)
+		}
+		v.tokens[id], v.known[id] = text, true
+	}
+	return v, nil
+}
+
+func (v *vocabulary) grow(id int) {
+	if id < len(v.tokens) {
+		return
+	}
+	size := max(id+1, min(2*len(v.tokens), len(v.index)))
+	tokens, known := make([]string, size), make([]bool, size)
+	copy(tokens, v.tokens)
+	copy(known, v.known)
+	v.tokens, v.known = tokens, known
+}
+
+// trim drops trailing ids that no token has.
+func (v *vocabulary) trim() {
+	n := len(v.tokens)
+	for n > 0 && v.known != nil && !v.known[n-1] {
+		n--
+	}
+	v.tokens = v.tokens[:n]
+}
+
+func (v *vocabulary) id(text string) (int32, bool) {
+	id, ok := v.index[text]
+	return id, ok
+}
+
+func (v *vocabulary) has(id int32) bool {
+	return id >= 0 && int(id) < len(v.tokens) && (v.known == nil || v.known[id])
+}
