@@ -72,7 +72,7 @@ func (c *cursor) count(what string, least int) (int, error) {
 		return 0, err
 	}
 	if n > uint64(c.left()/least) {
-		return 0, c.failAt(int64(at), "%s is %d, but the file has room for at most %d", what, n, c.left()/least)
+		return 0, c.failAt(int64(at), "%s is %d, but before the end of the file is room for at most %d", what, n, c.left()/least)
 	}
 	return int(n), nil
 }

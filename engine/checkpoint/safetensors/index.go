@@ -83,7 +83,7 @@ func (s *Set) openShards(folder string, entries []KeyValue) error {
 		}
 		f, err := Open(filepath.Join(folder, e.Value))
 		if err != nil {
-			return indexError(s.Path, fmt.Sprintf("shard %q of tensor %q", e.Value, e.Key), "is missing or bad", err)
+			return indexError(s.Path, fmt.Sprintf("shard %q of tensor %q", e.Value, e.Key), "cannot be opened", err)
 		}
 		shards[e.Value] = f
 		s.Files = append(s.Files, f)
@@ -161,7 +161,7 @@ func ParseIndex(text []byte, path string) ([]KeyValue, error) {
 		err = fmt.Errorf("weight_map is missing")
 	}
 	if err != nil {
-		return nil, indexError(path, "index", "is refused", err)
+		return nil, indexError(path, "index", err.Error(), nil)
 	}
 	return entries, nil
 }

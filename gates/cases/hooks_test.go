@@ -1,0 +1,3 @@
+package cases
+
+func hooks() Hooks { return Hooks{} }
