@@ -56,25 +56,15 @@ func parseTokenizerJSON(data []byte) (*Tokenizer, error) {
 // addTokens enters the added tokens into the vocabulary and the matchers.
 func (t *Tokenizer) addTokens(tokens []addedJSON) error {
 	var early, late []addedToken
-	v := t.vocabulary
+	ids := addedIDs{size: int32(len(t.vocabulary.index)), last: -1}
 	for i, a := range tokens {
 		field := fmt.Sprintf("added_tokens[%d]", i)
 		if a.Content == "" {
 			continue
 		}
-		if a.ID < 0 || int(a.ID) > 4*(len(v.index)+len(tokens))+maxGap {
-			return fieldError(field, "%.40q has id %d, far beyond the %d entries", a.Content, a.ID, len(v.index)+len(tokens))
-		}
-		// The model's own id for this text wins, as usual readers have it.
-		id, known := v.id(a.Content)
-		if !known {
-			id = a.ID
-			v.grow(int(id))
-			if v.known != nil && !v.known[id] {
-				v.known[id] = true
-			}
-			v.tokens[id] = a.Content
-			v.index[a.Content] = id
+		id, err := ids.enter(t.vocabulary, a)
+		if err != nil {
+			return &Error{Field: field, Reason: "cannot be used", Err: err}
 		}
 		if a.Special {
 			t.special[id] = true
@@ -85,19 +75,42 @@ func (t *Tokenizer) addTokens(tokens []addedJSON) error {
 			continue
 		}
 		if t.normalizer != nil {
-			content, err := t.normalizer.normalize(a.Content)
-			if err != nil {
+			if token.content, err = t.normalizer.normalize(a.Content); err != nil {
 				return &Error{Field: field, Reason: "cannot be normalised", Err: err}
 			}
-			token.content = content
 		}
 		if token.content != "" {
 			late = append(late, token)
 		}
 	}
-	v.trim()
+	t.vocabulary.trim()
 	t.early, t.late = newMatcher(early), newMatcher(late)
 	return nil
+}
+
+// addedIDs gives added tokens their ids as the usual reader does, which models
+// were trained with: the model's own id where it knows the text, else the next
+// one after the model's entries. What the file states counts only where that id
+// is taken.
+type addedIDs struct {
+	size int32 // entries of the model
+	last int32 // largest id of an added token so far
+}
+
+func (n *addedIDs) enter(v *vocabulary, a addedJSON) (int32, error) {
+	id, known := v.id(a.Content)
+	if !known {
+		id = max(n.size, n.last+1)
+		if v.has(id) {
+			id = a.ID
+		}
+		if id < 0 || int(id) > 4*len(v.index)+maxGap || v.has(id) {
+			return 0, fmt.Errorf("no place for token %.40q with id %d", a.Content, a.ID)
+		}
+		v.enter(a.Content, id)
+	}
+	n.last = max(n.last, id)
+	return id, nil
 }
 
 // part is one typed component: the fields of all kinds together.

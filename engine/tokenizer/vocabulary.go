@@ -35,15 +35,25 @@ func vocabularyFromIDs(ids map[string]int32) (*vocabulary, error) {
 		}
 	}
 	for text, id := range ids {
-		v.grow(int(id))
-		if v.known[id] {
+		if v.has(id) {
 			return nil, fmt.Errorf("tokens %.40q and %.40q have the same id %d", min(text, v.tokens[id]), max(text, v.tokens[id]), id)
 		}
-		v.tokens[id], v.known[id] = text, true
+		v.enter(text, id)
 	}
 	return v, nil
 }
 
+// enter gives a text its id, which must be free.
+func (v *vocabulary) enter(text string, id int32) {
+	v.grow(int(id))
+	v.tokens[id] = text
+	if v.known != nil {
+		v.known[id] = true
+	}
+	v.index[text] = id
+}
+
+// grow makes room for an id. A vocabulary without gaps becomes one with gaps.
 func (v *vocabulary) grow(id int) {
 	if id < len(v.tokens) {
 		return
@@ -52,6 +62,11 @@ func (v *vocabulary) grow(id int) {
 	tokens, known := make([]string, size), make([]bool, size)
 	copy(tokens, v.tokens)
 	copy(known, v.known)
+	if v.known == nil {
+		for i := range v.tokens {
+			known[i] = true
+		}
+	}
 	v.tokens, v.known = tokens, known
 }
 
@@ -62,6 +77,9 @@ func (v *vocabulary) trim() {
 		n--
 	}
 	v.tokens = v.tokens[:n]
+	if v.known != nil {
+		v.known = v.known[:n]
+	}
 }
 
 func (v *vocabulary) id(text string) (int32, bool) {
