@@ -1,0 +1,84 @@
+package matmul
+
+import (
+	"unsafe"
+
+	"assay/kernels/cpu"
+	"assay/kernels/quant"
+)
+
+// Tile multiplies consecutive tiles of weights with one panel.
+//
+//	w       first tile; tiles follow each other
+//	tiles   how many
+//	act     panel of C columns (C is fixed by the function)
+//	blocks  blocks of the rounding (32 or 256 columns; 8 for float weights) in a row
+//	out     out[c*ldo + row], row counted from the first tile's first row
+type Tile func(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+
+// Kernel is one implementation of the product for one format.
+type Kernel struct {
+	Name     string
+	Format   quant.Type
+	Level    cpu.Level
+	Rounding Rounding
+	TileRows int
+	Columns  []Tile // Columns[c-1] handles panels of c columns
+}
+
+// Kernels lists every implementation in this build, whether or not the machine
+// can run it.
+func Kernels() []*Kernel { return kernels }
+
+var kernels []*Kernel
+
+func register(k *Kernel) { kernels = append(kernels, k) }
+
+// Lookup returns the best implementation at or below a level, or nil when the
+// format cannot be multiplied with that rounding.
+func Lookup(format quant.Type, level cpu.Level) *Kernel {
+	var best *Kernel
+	for _, k := range kernels {
+		if k.Format == format && k.Level <= level && (best == nil || k.Level > best.Level) {
+			best = k
+		}
+	}
+	return best
+}
+
+// RoundingOf is how a format's activations are rounded in int8 mode.
+func RoundingOf(format quant.Type) Rounding {
+	switch {
+	case !format.Quantised():
+		return Float
+	case format.BlockSize() == 256:
+		return Int8x256
+	}
+	return Int8x32
+}
+
+// BlockCols is the number of columns that one block of the rounding covers.
+func (r Rounding) BlockCols() int {
+	switch r {
+	case Int8x32:
+		return 32
+	case Int8x256:
+		return 256
+	}
+	return 8
+}
+
+// Multiply runs the kernel on rows [0, rows) of consecutive tiles against one
+// panel of c columns of the given length. len(w) must hold the tiles, out must
+// reach (c-1)*ldo + rows rounded up to whole tiles.
+func (k *Kernel) Multiply(w []byte, rows, cols int, act []byte, c int, out []float32, ldo int) {
+	tiles := (rows + k.TileRows - 1) / k.TileRows
+	if tiles == 0 {
+		return
+	}
+	blocks := quant.PaddedCols(k.Format, cols) / k.Rounding.BlockCols()
+	_ = w[tiles*k.TileRows*quant.GroupBytes(k.Format, cols)/quant.TileRows-1]
+	_ = act[c*k.Rounding.ColumnBytes(cols)-1]
+	_ = out[(c-1)*ldo+tiles*k.TileRows-1]
+	k.Columns[c-1](unsafe.SliceData(w), tiles, unsafe.SliceData(act), blocks, unsafe.SliceData(out), ldo)
+}
