@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ardanlabs/jinja"
 )
@@ -63,6 +64,7 @@ type ChatOptions struct {
 	AddGenerationPrompt bool            // end with the beginning of the answer
 	Tools               json.RawMessage // list of tool descriptions, may be empty
 	Extra               []Variable      // e.g. enable_thinking; later ones win
+	Now                 time.Time       // what strftime_now tells; zero is the real time
 }
 
 // chatTemplate is a template that is parsed when it is first asked for.
@@ -80,7 +82,10 @@ func newChatTemplate(source, name, bos, eos string) chatTemplate {
 				err = &TemplateError{name, "parse", fmt.Sprint(p)}
 			}
 		}()
-		t, err = jinja.Compile(source)
+		prepared, err := prepareTemplate(source)
+		if err == nil {
+			t, err = jinja.Compile(prepared)
+		}
 		if err != nil {
 			err = &TemplateError{name, "parse", err.Error()}
 		}
@@ -136,9 +141,6 @@ func (c *chatTemplate) render(messages []Message, o ChatOptions) (text string, e
 	return text, nil
 }
 
-// maxRange bounds range() in templates.
-const maxRange = 100_000
-
 func (c *chatTemplate) values(messages []Message, o ChatOptions, raised *string) (map[string]jinja.Value, error) {
 	items := make([]jinja.Value, len(messages))
 	for i, m := range messages {
@@ -146,6 +148,10 @@ func (c *chatTemplate) values(messages []Message, o ChatOptions, raised *string)
 		if items[i], err = m.value(); err != nil {
 			return nil, &TemplateError{c.name, "render", fmt.Sprintf("messages[%d]: %v", i, err)}
 		}
+	}
+	now := o.Now
+	if now.IsZero() {
+		now = time.Now()
 	}
 	values := map[string]jinja.Value{
 		"messages":              jinja.NewList(items),
@@ -159,7 +165,9 @@ func (c *chatTemplate) values(messages []Message, o ChatOptions, raised *string)
 			}
 			return jinja.Undefined(), errors.New(*raised)
 		}),
-		"range": jinja.NewCallable("range", boundedRange),
+		"range":        jinja.NewCallable("range", boundedRange),
+		"strftime_now": jinja.NewCallable("strftime_now", formatNow(now)),
+		jsonFilter:     jinja.NewCallable("tojson", toJSON),
 	}
 	if c.bos != "" {
 		values["bos_token"] = jinja.NewString(c.bos)
@@ -189,30 +197,4 @@ func (m *Message) value() (jinja.Value, error) {
 	v.AsDict().Set("role", jinja.NewString(m.Role))
 	v.AsDict().Set("content", jinja.NewString(m.Content))
 	return v, nil
-}
-
-// boundedRange is range() for lists of a sane length.
-func boundedRange(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
-	bounds := [3]int64{0, 0, 1}
-	for i, a := range args {
-		if i > 2 || !a.IsInt() {
-			return jinja.Undefined(), errors.New("range: expected one to three integers")
-		}
-		bounds[i] = a.AsInt()
-	}
-	start, stop, step := bounds[0], bounds[1], bounds[2]
-	if len(args) == 1 {
-		start, stop = 0, bounds[0]
-	}
-	if len(args) == 0 || step == 0 {
-		return jinja.Undefined(), errors.New("range: no end or a step of zero")
-	}
-	var items []jinja.Value
-	for n := start; step > 0 && n < stop || step < 0 && n > stop; n += step {
-		if len(items) == maxRange {
-			return jinja.Undefined(), fmt.Errorf("range: more than %d items", maxRange)
-		}
-		items = append(items, jinja.NewInt(n))
-	}
-	return jinja.NewList(items), nil
 }
