@@ -27,9 +27,9 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Format)
 	if e.Item != "" {
-		b.WriteString(": " + e.Item)
+		b.WriteString(": " + clip(e.Item))
 	}
-	b.WriteString(": " + e.Reason)
+	b.WriteString(": " + clip(e.Reason))
 	if e.Err != nil {
 		b.WriteString(": " + e.Err.Error())
 	}
@@ -42,6 +42,16 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (byte %d)", e.Offset)
 	}
 	return b.String()
+}
+
+// maxPart bounds what a hostile name or value can add to a message.
+const maxPart = 500 // bytes
+
+func clip(s string) string {
+	if len(s) <= maxPart {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxPart], "") + "..."
 }
 
 // Unwrap gives the cause.

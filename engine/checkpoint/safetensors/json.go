@@ -102,18 +102,15 @@ func (s scanner) integers(what string) ([]int64, error) {
 }
 
 func natural(text string) (int64, error) {
-	if len(text) > 40 {
-		text = text[:40] + "..."
-	}
 	if strings.ContainsAny(text, ".eE") {
-		return 0, fmt.Errorf("%s is no integer", text)
+		return 0, fmt.Errorf("%.40s is no integer", text)
 	}
 	if strings.HasPrefix(text, "-") {
-		return 0, fmt.Errorf("%s is negative", text)
+		return 0, fmt.Errorf("%.40s is negative", text)
 	}
 	v, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || v > math.MaxInt64 {
-		return 0, fmt.Errorf("%s is out of range", text)
+		return 0, fmt.Errorf("%.40s is out of range", text)
 	}
 	return int64(v), nil
 }
