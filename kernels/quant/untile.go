@@ -80,3 +80,23 @@ func TiledSixBits(d []byte, r, j int) uint8 {
 	up := line[256+e/16*64+4*r+e%4] >> (2 * (e % 16 / 4))
 	return low&15 | up&3<<4
 }
+
+// DecodeGroup writes a group of 16 rows exactly as four F32 tiles: dst has
+// GroupBytes(F32, cols) bytes.
+func DecodeGroup(t Type, dst, group []byte, cols int) {
+	le := binary.LittleEndian
+	var block [256]float32
+	size, in := t.BlockSize(), t.BlockBytes()*TileRows
+	padded := PaddedCols(F32, cols)
+	for r := range TileRows {
+		tile := dst[r/FloatTileRows*padded*16+r%FloatTileRows*32:]
+		for b := range cols / size {
+			x := block[:size]
+			untileBlock(t, x, group[b*in:(b+1)*in], r)
+			for i, v := range x {
+				k := b*size + i
+				le.PutUint32(tile[k/8*128+k%8*4:], math.Float32bits(v))
+			}
+		}
+	}
+}
