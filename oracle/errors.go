@@ -19,7 +19,7 @@ func (e *RefusedError) Error() string {
 	var b strings.Builder
 	b.WriteString("oracle: ")
 	for _, part := range []string{e.File, e.Field} {
-		if part != "" {
+		if part != "" && (e.Err == nil || !strings.Contains(e.Err.Error(), part)) { // readers of files name them already
 			b.WriteString(part + ": ")
 		}
 	}

@@ -2,24 +2,25 @@ package oracle
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"assay/engine/checkpoint/safetensors"
 )
 
-// Evidence is one recording: its manifest and its tensors. Loaded evidence has passed every check; its tensors are read from
-// disk when they are asked for, so Close it when done.
+// Evidence is one recording: its manifest and its tensors. Loaded evidence has passed every check; its tensors are mapped
+// from disk, so Close it when done.
 type Evidence struct {
 	Dir      string
 	Manifest Manifest
 	Tensors  map[string]*Tensor
 	vocab    int
-	file     *os.File
+	file     *safetensors.File
 }
 
 // Load reads and checks the recording in dir. What does not hold together is refused with a *RefusedError or a *HashError:
@@ -30,57 +31,49 @@ func Load(dir string) (*Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, TensorsName)
-	f, err := os.Open(path)
+	f, err := safetensors.Open(filepath.Join(dir, TensorsName))
 	if err != nil {
-		return nil, &RefusedError{File: path, Err: err}
+		return nil, &RefusedError{File: filepath.Join(dir, TensorsName), Err: err}
 	}
 	e := &Evidence{Dir: dir, Manifest: *m, file: f}
-	if err := e.open(path); err != nil {
+	if err := e.read(f); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return e, nil
 }
 
-func (e *Evidence) open(path string) error {
-	st, err := e.file.Stat()
-	if err != nil {
-		return &RefusedError{File: path, Err: err}
-	}
-	return e.read(path, e.file, st.Size())
-}
-
-// read takes the tensors from src and checks them against the manifest.
-func (e *Evidence) read(path string, src io.ReaderAt, size int64) error {
-	if err := e.checkFileHash(src, size); err != nil {
+// read takes the tensors of f and checks them against the manifest.
+func (e *Evidence) read(f *safetensors.File) error {
+	if err := e.checkFileHash(f); err != nil {
 		return err
 	}
-	list, err := readContainer(src, size)
-	if err != nil {
-		return inFile(path, err)
-	}
-	e.Tensors = make(map[string]*Tensor, len(list))
-	for _, t := range list {
+	e.Tensors = make(map[string]*Tensor, len(f.Tensors))
+	for _, t := range fromFile(f) {
 		e.Tensors[t.Name] = t
 		if err := e.checkTensorBytes(t); err != nil {
-			return inFile(path, err)
+			return inFile(f.Path, err)
 		}
 	}
 	for name := range e.Manifest.TensorSHA256 {
 		if e.Tensors[name] == nil {
-			return &RefusedError{File: path, Tensor: name, Reason: "named in the manifest, not in the file"}
+			return &RefusedError{File: f.Path, Tensor: name, Reason: "named in the manifest, not in the file"}
 		}
 	}
-	return inFile(path, e.checkTensors())
+	return inFile(f.Path, e.checkTensors())
 }
 
-// Close releases the file. Tensors cannot be read afterwards.
+// Close ends the mapping of the file. Tensors cannot be read afterwards.
 func (e *Evidence) Close() error {
 	if e.file == nil {
 		return nil
 	}
-	return e.file.Close()
+	for _, t := range e.Tensors {
+		t.data = nil
+	}
+	f := e.file
+	e.file = nil
+	return f.Close()
 }
 
 // Vocab is the size of the vocabulary: the width of whole logit rows, else what the manifest says; 0 when neither tells.
@@ -117,49 +110,42 @@ func inFile(path string, err error) error {
 	return &RefusedError{File: path, Err: err}
 }
 
-func (e *Evidence) checkFileHash(src io.ReaderAt, size int64) error {
+func (e *Evidence) checkFileHash(f *safetensors.File) error {
 	want := e.Manifest.EvidenceSHA256
 	if want == "" {
 		want, _ = e.Manifest.Checkpoint.Extra[TensorsName].(string)
 	}
+	return checkHash(f.Path, want, f.Bytes())
+}
+
+// checkHash compares with a recorded SHA-256, where there is one.
+func checkHash(what, want string, data []byte) error {
 	if want == "" {
 		return nil
 	}
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(src, 0, size)); err != nil {
-		return &RefusedError{File: filepath.Join(e.Dir, TensorsName), Err: err}
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
-		return &HashError{What: filepath.Join(e.Dir, TensorsName), Want: want, Got: got}
+	if got := hash(data); !strings.EqualFold(got, want) {
+		return &HashError{What: what, Want: want, Got: got}
 	}
 	return nil
 }
 
-// checkTensorBytes reads a tensor once: its hash, where one is recorded, and that its floats are finite.
+func hash(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+// checkTensorBytes looks at every byte of a tensor: its hash, where one is recorded, and that its floats are finite.
 func (e *Evidence) checkTensorBytes(t *Tensor) error {
-	if want := e.Manifest.TensorSHA256[t.Name]; want != "" {
-		h := sha256.New()
-		if _, err := io.Copy(h, t.Reader()); err != nil {
-			return &RefusedError{Tensor: t.Name, Err: err}
-		}
-		if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
-			return &HashError{What: filepath.Join(e.Dir, TensorsName) + ": " + t.Name, Want: want, Got: got}
-		}
+	if err := checkHash(filepath.Join(e.Dir, TensorsName)+": "+t.Name, e.Manifest.TensorSHA256[t.Name], t.data); err != nil {
+		return err
 	}
 	if t.DType != F32 {
 		return nil
 	}
-	bad, i := -1, 0
-	err := t.words(t.Len(), 0, func(at int, u uint32) {
-		if u&0x7f800000 == 0x7f800000 && bad < 0 {
-			bad, i = at, int(u)
+	for i := 0; i+4 <= len(t.data); i += 4 {
+		if u := binary.LittleEndian.Uint32(t.data[i:]); u&0x7f800000 == 0x7f800000 {
+			return &RefusedError{Tensor: t.Name, Reason: fmt.Sprintf("element %s is %v, evidence is finite", index(i/4, t.Shape), math.Float32frombits(u))}
 		}
-	})
-	if err == nil && bad >= 0 {
-		err = fmt.Errorf("element %s is %v, evidence is finite", index(bad, t.Shape), math.Float32frombits(uint32(i)))
-	}
-	if err != nil {
-		return &RefusedError{Tensor: t.Name, Err: err}
 	}
 	return nil
 }

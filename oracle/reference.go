@@ -2,35 +2,29 @@ package oracle
 
 import (
 	"fmt"
-	"os"
 	"strings"
+
+	"assay/engine/checkpoint/safetensors"
 )
 
 // LoadReference reads rows that another engine computed for the prompts of a recording, kept as one tensor file without a
 // manifest: NAME.top_idx, NAME.top_val and NAME.lse, NAME being a prompt's name. The result holds the prompts of which there
 // are rows and is checked as a recording is; engine names who computed it.
 func LoadReference(path, engine string, of *Evidence) (*Evidence, error) {
-	f, err := os.Open(path)
+	f, err := safetensors.Open(path)
 	if err != nil {
 		return nil, &RefusedError{File: path, Err: err}
 	}
 	e := &Evidence{file: f, Manifest: Manifest{Format: Format, Engine: Engine{Name: engine}, Compute: Compute{Device: "cpu"}, Checkpoint: of.Manifest.Checkpoint}}
-	if err := e.readReference(path, of); err != nil {
+	if err := e.readReference(f, of); err != nil {
 		f.Close()
 		return nil, inFile(path, err)
 	}
 	return e, nil
 }
 
-func (e *Evidence) readReference(path string, of *Evidence) error {
-	st, err := e.file.Stat()
-	if err != nil {
-		return err
-	}
-	list, err := readContainer(e.file, st.Size())
-	if err != nil {
-		return err
-	}
+func (e *Evidence) readReference(f *safetensors.File, of *Evidence) error {
+	list := fromFile(f)
 	e.Tensors = map[string]*Tensor{}
 	e.Manifest.Checkpoint.Vocab = of.Vocab()
 	for i := range of.Manifest.Prompts {

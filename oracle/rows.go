@@ -141,6 +141,11 @@ func (c *RowComparer) Row(prompt, row int, logits []float32) error {
 	if err != nil {
 		return err
 	}
+	for _, id := range rec.TopIndex {
+		if int(id) >= len(logits) {
+			return fmt.Errorf("oracle: row %d of prompt %d has %d logits, id %d is recorded", row, prompt, len(logits), id)
+		}
+	}
 	p := &c.of.Manifest.Prompts[prompt]
 	at := Where{Prompt: p.Name, Layer: -1, Head: -1, Position: row, Index: -1}
 	one := oneRow(rec, p, row, at, logits, c.TopKSize)
