@@ -52,8 +52,12 @@ func (p *templateReader) next() error {
 		if end < 0 {
 			return fmt.Errorf("comment is not closed")
 		}
-		p.keepLines(p.source[body : body+end])
-		p.finish(body+end, kind)
+		end += body
+		if end > body && p.sign(end-1) != 0 {
+			end--
+		}
+		p.keepLines(p.source[body:end])
+		p.finish(end, kind)
 		return nil
 	}
 	content, end, err := readTag(p.source, body, kind)
