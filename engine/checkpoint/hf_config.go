@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -68,10 +69,27 @@ func (c *Checkpoint) hfDetails(k *jsonKeys, cfg *Config, fam family) {
 	cfg.BOS = k.ids("bos_token_id", cfg.Vocab)
 	cfg.EOS = k.ids("eos_token_id", cfg.Vocab)
 	cfg.TiedHead = k.flag("tie_word_embeddings", false)
-	if _, stored := c.canonical["output.weight"]; cfg.TiedHead && stored {
-		delete(c.canonical, "output.weight")
-		cfg.Notes = append(cfg.Notes, "tie_word_embeddings is true: the embedding is the output matrix, the stored lm_head.weight is not used")
+	if cfg.TiedHead {
+		c.untie(cfg)
 	}
+}
+
+// untie settles what a head is that is stored although the config ties it to
+// the embedding: a copy is left aside, another matrix is used, as transformers
+// does.
+func (c *Checkpoint) untie(cfg *Config) {
+	head, stored := c.canonical["output.weight"]
+	embedding, ok := c.canonical["token_embd.weight"]
+	if !stored || !ok {
+		return
+	}
+	if head.Type == embedding.Type && bytes.Equal(head.Data, embedding.Data) {
+		delete(c.canonical, "output.weight")
+		cfg.Notes = append(cfg.Notes, "tie_word_embeddings is true: the embedding is the output matrix, the stored "+head.Name+" is a copy of it")
+		return
+	}
+	cfg.TiedHead = false
+	cfg.Notes = append(cfg.Notes, "tie_word_embeddings is true, but the stored "+head.Name+" differs from the embedding: it is used as the output matrix")
 }
 
 // headDim is head_dim, or hidden_size / num_attention_heads when that is absent.

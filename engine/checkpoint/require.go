@@ -130,7 +130,7 @@ func (n naming) list(shape []int) string {
 // anyway, and, where the config ties it to the embedding, a stored head.
 func ignorable(name string) bool {
 	switch name {
-	case "output.weight", "lm_head.weight", "rope_freqs.weight":
+	case "lm_head.weight", "rope_freqs.weight":
 		return true
 	}
 	return strings.HasSuffix(name, ".rotary_emb.inv_freq") || strings.HasSuffix(name, ".attn_rot_embd") ||

@@ -28,7 +28,7 @@ func TestEveryCaseGivesItsExpectation(t *testing.T) {
 	deviating := deviations(t)
 	for _, c := range f.Cases {
 		t.Run(c.ID, func(t *testing.T) {
-			o := f.Run(c, hooks(), t.TempDir())
+			o := f.Run(c, EngineHooks(), t.TempDir())
 			for _, n := range o.Notes {
 				t.Log(n)
 			}

@@ -90,6 +90,11 @@ type modelSubject struct{ Model }
 const logitsTolerance = 2e-5
 
 func (s modelSubject) check(f *Folder, c Case, o *Outcome) {
+	if n, ok := s.Model.(interface{ Notes() []string }); ok {
+		for _, note := range n.Notes() {
+			o.note("%s", note)
+		}
+	}
 	if len(c.Prompt) == 0 {
 		return
 	}

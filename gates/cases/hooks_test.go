@@ -1,3 +1,0 @@
-package cases
-
-func hooks() Hooks { return Hooks{} }
