@@ -131,15 +131,20 @@ func (f *Folder) loadCases() error {
 	paths, _ := filepath.Glob(filepath.Join(f.Dir, "*.yaml"))
 	seen := map[string]string{}
 	for _, path := range paths {
-		var file struct {
+		var kind struct {
 			Format string `yaml:"format"`
-			Cases  []Case `yaml:"cases"`
+		}
+		if err := readYAML(path, &kind); err != nil {
+			return err
+		}
+		if kind.Format != format {
+			continue
+		}
+		var file struct {
+			Cases []Case `yaml:"cases"`
 		}
 		if err := readYAML(path, &file); err != nil {
 			return err
-		}
-		if file.Format != format {
-			continue
 		}
 		for _, c := range file.Cases {
 			if err := c.check(); err != nil {
