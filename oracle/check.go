@@ -208,15 +208,15 @@ func (e *Evidence) checkTop(i int) error {
 		if err != nil {
 			return &RefusedError{Tensor: val.Name, Err: err}
 		}
-		if err := row.check(e.vocab); err != nil {
+		if err := row.check(e.vocab, !e.anyTies); err != nil {
 			return &RefusedError{Tensor: val.Name, Reason: fmt.Sprintf("row %d", r), Err: err}
 		}
 	}
 	return nil
 }
 
-// check holds one row of top logits to itself.
-func (w *Row) check(vocab int) error {
+// check holds one row of top logits to itself. ordered asks that equal logits stand in the order of their ids.
+func (w *Row) check(vocab int, ordered bool) error {
 	seen := make(map[int32]bool, len(w.TopIndex))
 	for j, id := range w.TopIndex {
 		if id < 0 || vocab > 0 && int(id) >= vocab {
@@ -226,7 +226,7 @@ func (w *Row) check(vocab int) error {
 			return fmt.Errorf("top_idx %d twice", id)
 		}
 		seen[id] = true
-		if j > 0 && (w.TopValue[j] > w.TopValue[j-1] || w.TopValue[j] == w.TopValue[j-1] && id < w.TopIndex[j-1]) {
+		if j > 0 && (w.TopValue[j] > w.TopValue[j-1] || ordered && w.TopValue[j] == w.TopValue[j-1] && id < w.TopIndex[j-1]) {
 			return fmt.Errorf("top_val at %d is not in order (descending, ties by lower id)", j)
 		}
 	}

@@ -20,6 +20,7 @@ type Evidence struct {
 	Manifest Manifest
 	Tensors  map[string]*Tensor
 	vocab    int
+	anyTies  bool // equal logits may stand in any order
 	file     *safetensors.File
 }
 

@@ -1,7 +1,9 @@
 package oracle
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"sort"
 )
 
@@ -40,15 +42,29 @@ type Recorder struct {
 	err      error
 }
 
+// recordedRows and stream keep little-endian bytes, as they will be written: whole logits are large enough not to be held twice.
 type recordedRows struct {
-	logits, topVal, lse []float32
-	topIdx              []int32
-	n, vocab, k         int
+	logits, topVal, lse, topIdx []byte
+	n, vocab, k                 int
 }
 
 type stream struct {
 	shape []int
-	data  []float32
+	data  []byte
+}
+
+func appendFloats(b []byte, x ...float32) []byte {
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
+}
+
+func appendInts(b []byte, x ...int32) []byte {
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+	return b
 }
 
 // NewRecorder starts a recording. The prompts of m must be complete when Evidence is called; produced ids may be set until then
@@ -77,12 +93,12 @@ func (r *Recorder) Logits(prompt int, logits []float32) {
 	p.n++
 	switch r.keep {
 	case KeepAll:
-		p.logits = append(p.logits, logits...)
+		p.logits = appendFloats(p.logits, logits...)
 	case KeepTop64:
 		idx, val := Top(logits, TopK)
 		p.k = len(idx)
-		p.topIdx, p.topVal = append(p.topIdx, idx...), append(p.topVal, val...)
-		p.lse = append(p.lse, float32(LogSumExp(logits)))
+		p.topIdx, p.topVal = appendInts(p.topIdx, idx...), appendFloats(p.topVal, val...)
+		p.lse = appendFloats(p.lse, float32(LogSumExp(logits)))
 	}
 }
 
@@ -99,7 +115,7 @@ func (r *Recorder) Append(prompt int, name string, row []float32) {
 		return
 	}
 	s.shape[0]++
-	s.data = append(s.data, row...)
+	s.data = appendFloats(s.data, row...)
 }
 
 // KeyValue sets the state of a layer: k and v as [kv heads][positions][head dim]. The data is copied.
@@ -110,7 +126,7 @@ func (r *Recorder) KeyValue(prompt, layer, heads, positions int, k, v []float32)
 			r.fail("%s: %d values for %d heads and %d positions", full, len(x), heads, positions)
 			return
 		}
-		r.streams[full] = &stream{shape: []int{heads, positions, len(x) / heads / positions}, data: append([]float32(nil), x...)}
+		r.streams[full] = &stream{shape: []int{heads, positions, len(x) / heads / positions}, data: appendFloats(nil, x...)}
 	}
 }
 
@@ -131,11 +147,11 @@ func (r *Recorder) Evidence() (*Evidence, error) {
 		pre := r.manifest.prefix(i)
 		switch r.keep {
 		case KeepAll:
-			add(NewFloat32(pre+"logits", []int{p.n, p.vocab}, p.logits))
+			add(newTensor(pre+"logits", F32, []int{p.n, p.vocab}, p.logits))
 		case KeepTop64:
-			add(NewInt32(pre+"top_idx", []int{p.n, p.k}, p.topIdx))
-			add(NewFloat32(pre+"top_val", []int{p.n, p.k}, p.topVal))
-			add(NewFloat32(pre+"lse", []int{p.n}, p.lse))
+			add(newTensor(pre+"top_idx", I32, []int{p.n, p.k}, p.topIdx))
+			add(newTensor(pre+"top_val", F32, []int{p.n, p.k}, p.topVal))
+			add(newTensor(pre+"lse", F32, []int{p.n}, p.lse))
 		}
 		e.Manifest.Checkpoint.Vocab = max(e.Manifest.Checkpoint.Vocab, p.vocab)
 	}
@@ -145,7 +161,7 @@ func (r *Recorder) Evidence() (*Evidence, error) {
 	}
 	sort.Strings(names)
 	for _, n := range names {
-		add(NewFloat32(n, r.streams[n].shape, r.streams[n].data))
+		add(newTensor(n, F32, r.streams[n].shape, r.streams[n].data))
 	}
 	e.vocab = e.Manifest.Checkpoint.Vocab
 	return e, nil

@@ -9,13 +9,13 @@ import (
 
 // LoadReference reads rows that another engine computed for the prompts of a recording, kept as one tensor file without a
 // manifest: NAME.top_idx, NAME.top_val and NAME.lse, NAME being a prompt's name. The result holds the prompts of which there
-// are rows and is checked as a recording is; engine names who computed it.
+// are rows and is checked as a recording is, but for the order of equal logits; engine names who computed it.
 func LoadReference(path, engine string, of *Evidence) (*Evidence, error) {
 	f, err := safetensors.Open(path)
 	if err != nil {
 		return nil, &RefusedError{File: path, Err: err}
 	}
-	e := &Evidence{file: f, Manifest: Manifest{Format: Format, Engine: Engine{Name: engine}, Compute: Compute{Device: "cpu"}, Checkpoint: of.Manifest.Checkpoint}}
+	e := &Evidence{file: f, anyTies: true, Manifest: Manifest{Format: Format, Engine: Engine{Name: engine}, Compute: Compute{Device: "cpu"}, Checkpoint: of.Manifest.Checkpoint}}
 	if err := e.readReference(f, of); err != nil {
 		f.Close()
 		return nil, inFile(path, err)

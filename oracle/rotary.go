@@ -10,7 +10,7 @@ type RotaryTrace struct {
 	Swapped  float64 // relative RMS of the difference when the order adjacent/halves is exchanged
 	AtZero   float64 // relative RMS at position 0; NaN when it is not held
 	FirstOff int     // first pair that is turned wrongly; -1: none
-	// Turn is by how much the fastest pair is turned too far per position, in radians, taken from the first positions.
+	// Turn is by how much the fastest pair is turned too far per position, in radians.
 	Turn float64
 }
 
@@ -66,20 +66,22 @@ func (r *RotaryTrace) swapped(got, want []float32, width int) float64 {
 	return best
 }
 
-// turn is the mean angle per position between our pair (a, b) and the recorded one over positions 1 to 8, weighted by length.
+// turn is by how much the angle between our pair (a, b) and the recorded one grows from a position to the next, in radians: the
+// mean, weighted by length. Growth, unlike the angle itself, does not wrap around at later positions.
 func turn(got, want []float32, l Layout, a, b int) float64 {
 	sum, weight := 0.0, 0.0
 	for h := range max(l.Heads, 1) {
+		var lastAngle, lastLength float64
 		for p := range l.Positions {
-			at := l.First + p
-			if at < 1 || at > 8 {
-				continue
-			}
 			v := (h*l.Positions + p) * l.Width
 			gx, gy, wx, wy := float64(got[v+a]), float64(got[v+b]), float64(want[v+a]), float64(want[v+b])
-			n := math.Hypot(wx, wy)
-			sum += n * math.Atan2(gy*wx-gx*wy, gx*wx+gy*wy) / float64(at)
-			weight += n
+			angle, n := math.Atan2(gy*wx-gx*wy, gx*wx+gy*wy), math.Hypot(wx, wy)
+			if p > 0 {
+				w := min(n, lastLength)
+				sum += w * math.Remainder(angle-lastAngle, 2*math.Pi)
+				weight += w
+			}
+			lastAngle, lastLength = angle, n
 		}
 	}
 	if weight == 0 {

@@ -310,7 +310,8 @@ func (s *RowStats) addNLL(rec *Row, p *Prompt, row int, logits []float32, ours f
 func NLL(logits []float32, id int32) float64 { return LogSumExp(logits) - float64(logits[id]) }
 
 // KLDivergence is KL(recorded || ours) in nats. Where only the largest logits are recorded, all others are one bucket: its
-// mass is what the recorded log-sum-exp leaves, and on our side the sum over the same ids.
+// mass is what the recorded log-sum-exp leaves, and on our side the sum over the same ids. One bucket can only hide divergence, so
+// figures of both kinds are not compared with each other.
 func KLDivergence(rec *Row, logits []float32) float64 {
 	return divergence(rec, logits, LogSumExp(logits))
 }
