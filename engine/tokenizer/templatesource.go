@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ import (
 // and the template's last line end off, and one line end too many makes other
 // ids, so these rules are not left to the template library. Line numbers stay.
 func prepareTemplate(source string) (string, error) {
-	source = strings.ReplaceAll(source, "\r\n", "\n")
+	source = strings.ReplaceAll(validText(source), "\r\n", "\n")
 	source = strings.ReplaceAll(source, "\r", "\n")
 	source = strings.TrimSuffix(source, "\n")
 	p := templateReader{source: source, lineStart: true}
@@ -45,7 +46,7 @@ func (p *templateReader) next() error {
 	if sign != 0 {
 		body++
 	}
-	p.text(p.trimBefore(text, kind, sign))
+	p.textBefore(text, kind, sign)
 	p.pos = open
 	if kind == '#' {
 		end := strings.Index(p.source[body:], "#}")
@@ -144,6 +145,7 @@ func (p *templateReader) raw(end int) error {
 	if sign == '-' {
 		start += len(p.source[start:]) - len(strings.TrimLeft(p.source[start:], templateSpace))
 	}
+	p.keepLines(p.source[end:start])
 	p.lineStart = p.source[start-1] == '\n'
 	for i := start; ; i++ {
 		n := strings.Index(p.source[i:], "{%")
@@ -158,11 +160,18 @@ func (p *templateReader) raw(end int) error {
 		}
 		content, end, err := readTag(p.source, body, '%')
 		if err == nil && strings.TrimSpace(content) == "endraw" {
-			p.text(p.trimBefore(p.source[start:i], '%', sign))
+			p.textBefore(p.source[start:i], '%', sign)
 			p.finish(end, '%')
 			return nil
 		}
 	}
+}
+
+// textBefore writes the text before a tag as the tag leaves it.
+func (p *templateReader) textBefore(text string, kind, sign byte) {
+	left := p.trimBefore(text, kind, sign)
+	p.text(left)
+	p.keepLines(text[len(left):])
 }
 
 // text writes plain text as an expression. Line ends stay as they are.
@@ -170,9 +179,21 @@ func (p *templateReader) text(s string) {
 	if s == "" {
 		return
 	}
-	p.out.WriteString(`{{ "`)
-	p.out.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s))
-	p.out.WriteString(`" }}`)
+	p.out.WriteString("{{ ")
+	writeString(&p.out, s)
+	p.out.WriteString(" }}")
+}
+
+// lineEnd stands for a line end in a string that is to be written as an escape,
+// so that the lines of the template stay as they are. It is no text that UTF-8
+// can hold.
+const lineEnd = "\xff\n"
+
+// writeString writes a string literal that every reader takes alike.
+func writeString(b *strings.Builder, s string) {
+	b.WriteByte('"')
+	b.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`, lineEnd, `\n`).Replace(s))
+	b.WriteByte('"')
 }
 
 // keepLines writes line ends that were taken off, inside a tag that does nothing.
@@ -203,6 +224,11 @@ func readTag(source string, i int, kind byte) (content string, end int, err erro
 			if n = stringLength(source[i:]); n == 0 {
 				return "", 0, fmt.Errorf("string is not closed")
 			}
+			literal := source[i+1 : i+n-1]
+			writeString(&b, strings.ReplaceAll(unescape(literal), "\n", lineEnd))
+			b.WriteString(strings.Repeat("\n", strings.Count(literal, "\n")))
+			i += n
+			continue
 		case strings.IndexByte("([{", c) >= 0:
 			depth++
 		case strings.IndexByte(")]}", c) >= 0:
@@ -246,4 +272,53 @@ func stringLength(s string) int {
 		}
 	}
 	return 0
+}
+
+// unescape reads the inside of a string literal as Python does.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if c, ok := simpleEscapes[s[i]]; ok {
+			b.WriteString(c)
+			continue
+		}
+		digits, base := 0, 16
+		switch s[i] {
+		case 'x':
+			digits = 2
+		case 'u':
+			digits = 4
+		case 'U':
+			digits = 8
+		}
+		if s[i] >= '0' && s[i] <= '7' {
+			digits, base = 1, 8
+			for digits < 3 && i+digits < len(s) && s[i+digits] >= '0' && s[i+digits] <= '7' {
+				digits++
+			}
+			i--
+		}
+		if digits > 0 && i+digits < len(s) {
+			if r, err := strconv.ParseUint(s[i+1:i+1+digits], base, 32); err == nil {
+				b.WriteRune(rune(r))
+				i += digits
+				continue
+			}
+		}
+		b.WriteByte('\\')
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+var simpleEscapes = map[byte]string{
+	'\n': "", '\\': "\\", '\'': "'", '"': "\"", 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v",
 }

@@ -25,6 +25,75 @@ FIXED = ["{{ d | tojson }}", "{{ d|tojson(indent=2) }}", "{{ d | tojson(indent=4
          "{{ d.apple[0] | tojson }} {{ d['apple'][6] | tojson }}", "{{ range(2, 8, 3) | list | tojson }}", "{% for i in range(3) %}{{ i }}{% endfor %} {% for i in n %}{{ i }} {% endfor %}",
          "user\n{{ a }}{%- if yes %}!{% endif %}", "x\n  {{ a }}{% if yes %}!{% endif %}\n", "{%- if yes %}\n    {{- a }}\n{%- endif %}\n\n"]
 
+# What the template library can do; see doc.go for what it cannot.
+EXPRESSIONS = r'''{{ 'x\u2581\x41\101\r\n\t\q' }}
+{{ " x ".strip() }}{{ "a,b".split(",") | last }}
+{{ "abc"[::-1] }}{{ "abc"[1:] }}{{ n[-1] }}{{ n[:2] }}
+{{ "abc".startswith("a") }}{{ "abc".endswith("x") }}
+{{ "Hello".upper() }}{{ "hello world".title() }}{{ "x".lower() }}{{ "aXa".replace("a","b") }}
+{{ n is iterable }}{{ a is string }}{{ d is mapping }}{{ n is sequence }}{{ q is defined }}{{ none is none }}
+{% for i in n if i > 1 %}{{ loop.index }}{{ loop.last }}{{ loop.length }}{% else %}none{% endfor %}
+{% for k, v in d.items() %}{{ k }};{% endfor %}
+{% for k, v in d | items %}{{ k }};{% endfor %}
+{% for k in d %}{{ k }}{% endfor %}
+{% set ns = namespace(x=1) %}{% for i in n %}{% set ns.x = ns.x + i %}{% endfor %}{{ ns.x }}
+{% macro m(x, y=2) %}[{{ x }}{{ y }}]{% endmacro %}{{ m(1) }}{{ m(1, y=3) }}
+{% set t %}a{{ a }}b{% endset %}{{ t }}
+{{ n | map('string') | join('-') }}
+{{ [{'r':1},{'r':2}] | selectattr('r','equalto',2) | list }}
+{{ [{'r':1},{'r':2}] | map(attribute='r') | list }}
+{{ n | length }}{{ n | first }}{{ n | last }}
+{{ 'y' if no }}
+{{ 'y' if no else 'z' }}
+{{ (a == 'A') and not no or yes }}
+{{ 1 in n }}{{ 9 not in n }}
+{{ q }}
+{{ q | default('dd') }}{{ empty | default('e', true) }}
+{% for i in n %}{% if i == 2 %}{% continue %}{% endif %}{{ i }}{% endfor %}{% for i in n %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}
+{{ "{}-{}".format(1, 2) }}
+{{ n | string }}
+{{ a | trim | upper }}
+{{ " a b " | trim }}
+{{ n | sum }}{{ n | max }}{{ n | min }}{{ n | sort(reverse=true) }}
+{{ n | reverse | list }}
+{{ d.get('zebra') }}{{ d.get('nope', 4) }}{{ d['zebra'] }}{{ d.keys() | list }}
+{{ loop is defined }}
+{% for x in n %}{{ loop.previtem }}{{ loop.nextitem }}{{ loop.cycle('a','b') }}{{ loop.revindex }}{% endfor %}
+{{ n | batch(2) | list }}
+{{ '<' | e }}
+{{ 'abc' | replace('a','x') }}
+{{ 'a\nb' | indent(2) }}
+{{ 3 | int + "4" | int }}
+{{ "x" * 3 }}
+{{ [1] + [2] }}
+{{ 1 < 2 < 3 }}
+{{ n | unique | list }}
+{{ true and 'v' }}
+{{ none or 'w' }}
+{{ '' or 0 }}
+{{ "é" | tojson }}
+{{ 'abc' | list }}
+{{ d | length }}
+{{ n | tojson | length }}
+{{ "A" in "cAt" }}
+{{ "abc".find("c") }}
+{{ "a\n\n".rstrip("\n") }}
+{{ "xxaxx".lstrip('x') }}
+{{ "abab".count("b") }}
+{{ 3 is odd }}
+{{ a is not none }}
+{{ not a is none }}
+{{ d.zebra is number }}{{ 1.5 is float }}{{ 1 is integer }}{{ yes is boolean }}
+{{ yes is true }}{{ no is false }}
+{{ dict(a=1) }}
+{{ n | select('odd') | list }}
+{{ n | rejectattr('x') | list if no }}
+{{ 5 | abs }}{{ 2.567 | round(1) }}{{ 7.0 | int }}
+{{ 'a' < 'b' }}
+{{ n[5] is defined }}
+{{ {'a': 1} }}
+{{ {'a': [none, true]} | tojson }}'''.split("\n")
+
 
 def balanced(r):
     out, stack = [], []
@@ -52,7 +121,7 @@ def balanced(r):
 def main():
     r = random.Random(20)
     rows, seen = [], set()
-    for source in FIXED + [balanced(r) for _ in range(600)]:
+    for source in FIXED + EXPRESSIONS + [balanced(r) for _ in range(600)]:
         if source in seen:
             continue
         seen.add(source)
