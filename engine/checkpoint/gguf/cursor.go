@@ -54,7 +54,7 @@ func (c *cursor) u64(what string) (uint64, error) {
 // bytes reads a string: a length and so many bytes.
 func (c *cursor) bytes(what string) ([]byte, error) {
 	at := c.pos
-	n, err := c.u64("length of the " + what)
+	n, err := c.u64("the length of a string")
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package mapped
 
 import (
+	"errors"
 	"os"
 	"unsafe"
 
@@ -11,6 +12,9 @@ import (
 
 func load(f *os.File, size int) ([]byte, func() error, error) {
 	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EINVAL) {
+		return loadCopy(f, size) // the file system has no maps
+	}
 	if err != nil {
 		return nil, nil, os.NewSyscallError("mmap", err)
 	}
