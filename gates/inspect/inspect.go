@@ -10,8 +10,6 @@ import (
 	"io"
 	"os"
 	"slices"
-
-	"assay/engine/checkpoint"
 )
 
 // ErrRefused is wrapped by what Run returns when the file is not well formed,
@@ -22,9 +20,9 @@ var ErrRefused = errors.New("refused")
 type Options struct {
 	// Open also opens the path as a model and tells whether assay can run it.
 	Open bool
-	// OpenModel is what Open opens it with; nil means as a checkpoint, which
-	// checks everything but the tokenizer. It describes the model in a few
-	// words and gives its config.
+	// OpenModel is what Open opens it with; nil means the engine and the
+	// model's tokenizer. It describes the model in a few words and gives its
+	// config.
 	OpenModel func(path string) (description string, config any, err error)
 	// JSON is a file to write the Report to, with SHA-256s; "-" is w itself,
 	// which then gets no text.
@@ -67,7 +65,7 @@ func Inspect(path string, o Options) (*Report, error) {
 	}
 	open := o.OpenModel
 	if open == nil {
-		open = openCheckpoint
+		open = openEngine
 	}
 	r.Open = &Opened{}
 	r.Open.Model, r.Open.Config, err = open(path)
@@ -77,25 +75,6 @@ func Inspect(path string, o Options) (*Report, error) {
 	}
 	r.Open.Runs = true
 	return r, nil
-}
-
-func openCheckpoint(path string) (string, any, error) {
-	c, err := checkpoint.Open(path)
-	if err != nil {
-		return "", nil, err
-	}
-	defer c.Close()
-	return Describe(c.Config()), c.Config(), nil
-}
-
-// Describe puts a config in a few words.
-func Describe(c *checkpoint.Config) string {
-	head := "own head"
-	if c.TiedHead {
-		head = "tied head"
-	}
-	return fmt.Sprintf("%s, %d layers, hidden %d, %d heads of %d (%d for K/V), feed-forward %d, vocabulary %d, context %d, %s",
-		c.Family, c.Layers, c.Hidden, c.Heads, c.HeadDim, c.KVHeads, c.FFN, c.Vocab, c.Context, head)
 }
 
 // sum fills Formats, largest first.
