@@ -183,21 +183,31 @@ func (r *Runner) layer(cache *kv.Cache, i, from, n int, want *Rows) {
 	r.hidden(want, i, n)
 }
 
+// headBatch is the number of rows whose logits are computed together when
+// every row is asked for.
+const headBatch = 16
+
 // head computes logits: of the last token, or of each when they are asked for.
 func (r *Runner) head(n int, want *Rows) []float32 {
-	s, w := r.spec, r.weights
-	first := n - 1
-	if want != nil && want.Logits != nil {
-		first = 0
+	all := want != nil && want.Logits != nil
+	first, batch := n-1, 1
+	if all {
+		first, batch = 0, min(n, headBatch)
 	}
-	row := r.logits.row(0, s.Vocab)
-	heads := [1]*Matrix{w.Head}
-	for t := first; t < n; t++ {
-		one := rows{r.x.data[t*r.x.ld:], r.x.ld}
-		r.pack(one, s.Hidden, 1, w.OutputNorm, heads[:])
-		r.multiply(heads[:], 1, keep, r.logits)
-		if want != nil && want.Logits != nil {
-			want.Logits(t, row)
+	if len(r.logits.data) < batch*r.logits.ld {
+		r.logits = newRows(batch, r.spec.Vocab)
+	}
+	heads := r.weights.heads[:]
+	var row []float32
+	for t := first; t < n; t += batch {
+		count := min(batch, n-t)
+		r.pack(rows{r.x.data[t*r.x.ld:], r.x.ld}, r.spec.Hidden, count, r.weights.OutputNorm, heads)
+		r.multiply(heads, count, keep, r.logits)
+		for i := range count {
+			row = r.logits.row(i, r.spec.Vocab)
+			if all {
+				want.Logits(t+i, row)
+			}
 		}
 	}
 	return row

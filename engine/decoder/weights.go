@@ -27,6 +27,7 @@ type Weights struct {
 	Level      cpu.Level
 	Float      bool // float activations throughout
 
+	heads     [1]*Matrix         // the head, as the group that one job covers
 	embedding *checkpoint.Tensor // the stored table where the head is a matrix of its own
 	block     *memory.Block
 }
@@ -65,6 +66,7 @@ func Load(c *checkpoint.Checkpoint, s *Spec, pool *parallel.Pool, o LoadOptions)
 	if l.err != nil {
 		return nil, l.err
 	}
+	w.heads[0] = w.Head
 	var err error
 	if w.block, err = l.repack(pool); err != nil {
 		return nil, err

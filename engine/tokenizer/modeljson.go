@@ -1,11 +1,6 @@
 package tokenizer
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"strings"
-)
+import "encoding/json"
 
 // modelJSON is the "model" part of tokenizer.json.
 type modelJSON struct {
@@ -22,13 +17,9 @@ type modelJSON struct {
 	Merges       json.RawMessage `json:"merges"`
 }
 
-func parseModel(raw json.RawMessage) (*vocabulary, model, error) {
-	if len(raw) == 0 {
+func (m *modelJSON) build() (*vocabulary, model, error) {
+	if m == nil {
 		return nil, nil, fieldError("model", "is missing")
-	}
-	var m modelJSON
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, nil, &Error{Field: "model", Reason: "cannot be parsed", Err: err}
 	}
 	switch {
 	case m.Type == "BPE" || m.Type == "" && len(m.Merges) > 0:
@@ -48,8 +39,8 @@ func (m *modelJSON) bpe() (*vocabulary, model, error) {
 	case m.Suffix != nil && *m.Suffix != "":
 		return nil, nil, fieldError("model.end_of_word_suffix", "%q is not supported", *m.Suffix)
 	}
-	var ids map[string]int32
-	if err := json.Unmarshal(m.Vocab, &ids); err != nil {
+	ids, err := readIDs(m.Vocab)
+	if err != nil {
 		return nil, nil, &Error{Field: "model.vocab", Reason: "cannot be parsed", Err: err}
 	}
 	if len(ids) == 0 {
@@ -59,7 +50,7 @@ func (m *modelJSON) bpe() (*vocabulary, model, error) {
 	if err != nil {
 		return nil, nil, &Error{Field: "model.vocab", Reason: "cannot be used", Err: err}
 	}
-	b := newBPE(v, 0)
+	b := newBPE(v, len(ids))
 	b.ignoreMerges, b.byteFallback, b.fuseUnknown = m.IgnoreMerges, m.ByteFallback, m.FuseUnk
 	if m.UnkToken != nil {
 		b.unknown, b.hasUnknown = *m.UnkToken, true
@@ -70,49 +61,17 @@ func (m *modelJSON) bpe() (*vocabulary, model, error) {
 	return v, b, nil
 }
 
-// addMergesJSON reads ["a b", ..] or [["a", "b"], ..].
+// addMergesJSON reads the "merges" field.
 func (b *bpe) addMergesJSON(raw json.RawMessage) error {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+	if len(raw) == 0 || string(raw) == "null" {
 		return fieldError("model.merges", "is missing")
 	}
-	broken := func(err error) error {
-		return &Error{Field: "model.merges", Reason: "cannot be used", Err: err}
-	}
 	var scratch []byte
-	first := bytes.TrimLeft(raw[1:], " \t\r\n")
-	if len(first) > 0 && first[0] == '[' {
-		var pairs [][]string
-		if err := json.Unmarshal(raw, &pairs); err != nil {
-			return broken(err)
-		}
-		for i, p := range pairs {
-			if len(p) != 2 {
-				return broken(fmt.Errorf("merge %d %.60q is not two tokens", i, p))
-			}
-			if err := b.addMerge(i, p[0], p[1], &scratch); err != nil {
-				return broken(err)
-			}
-		}
-		return nil
-	}
-	var lines []string
-	if err := json.Unmarshal(raw, &lines); err != nil {
-		return broken(err)
-	}
-	rank := 0
-	for i, line := range lines {
-		if strings.HasPrefix(line, "#version") {
-			continue
-		}
-		left, right, ok := strings.Cut(line, " ")
-		if !ok || strings.Contains(right, " ") {
-			return broken(fmt.Errorf("merge %d %.60q is not two tokens", i, line))
-		}
-		if err := b.addMerge(rank, left, right, &scratch); err != nil {
-			return broken(err)
-		}
-		rank++
+	err := eachMerge(raw, func(rank int, left, right string) error {
+		return b.addMerge(rank, left, right, &scratch)
+	})
+	if err != nil {
+		return &Error{Field: "model.merges", Reason: "cannot be used", Err: err}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ type tokenizerJSON struct {
 	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
 	PostProcessor json.RawMessage `json:"post_processor"`
 	Decoder       json.RawMessage `json:"decoder"`
-	Model         json.RawMessage `json:"model"`
+	Model         *modelJSON      `json:"model"`
 }
 
 type addedJSON struct {
@@ -35,7 +35,7 @@ func parseTokenizerJSON(data []byte) (*Tokenizer, error) {
 	}
 	t := &Tokenizer{bos: -1, special: map[int32]bool{}}
 	var err error
-	if t.vocabulary, t.model, err = parseModel(file.Model); err != nil {
+	if t.vocabulary, t.model, err = file.Model.build(); err != nil {
 		return nil, err
 	}
 	if t.normalizer, err = parseNormalizer(file.Normalizer, "normalizer"); err != nil {
@@ -83,7 +83,6 @@ func (t *Tokenizer) addTokens(tokens []addedJSON) error {
 			late = append(late, token)
 		}
 	}
-	t.vocabulary.trim()
 	t.early, t.late = newMatcher(early), newMatcher(late)
 	return nil
 }

@@ -26,7 +26,9 @@ const maxGap = 1 << 16
 // vocabularyFromIDs builds a vocabulary from text -> id.
 func vocabularyFromIDs(ids map[string]int32) (*vocabulary, error) {
 	v := &vocabulary{index: ids}
+	last := int32(-1)
 	for text, id := range ids {
+		last = max(last, id)
 		if id < 0 {
 			return nil, fmt.Errorf("token %.40q has the negative id %d", text, id)
 		}
@@ -34,11 +36,12 @@ func vocabularyFromIDs(ids map[string]int32) (*vocabulary, error) {
 			return nil, fmt.Errorf("token %.40q has id %d, far beyond the %d entries", text, id, len(ids))
 		}
 	}
+	v.grow(int(last))
 	for text, id := range ids {
 		if v.has(id) {
 			return nil, fmt.Errorf("tokens %.40q and %.40q have the same id %d", min(text, v.tokens[id]), max(text, v.tokens[id]), id)
 		}
-		v.enter(text, id)
+		v.tokens[id], v.known[id] = text, true
 	}
 	return v, nil
 }
@@ -55,31 +58,18 @@ func (v *vocabulary) enter(text string, id int32) {
 
 // grow makes room for an id. A vocabulary without gaps becomes one with gaps.
 func (v *vocabulary) grow(id int) {
-	if id < len(v.tokens) {
+	n := id + 1 - len(v.tokens)
+	if n <= 0 {
 		return
 	}
-	size := max(id+1, min(2*len(v.tokens), len(v.index)))
-	tokens, known := make([]string, size), make([]bool, size)
-	copy(tokens, v.tokens)
-	copy(known, v.known)
 	if v.known == nil {
-		for i := range v.tokens {
-			known[i] = true
+		v.known = make([]bool, len(v.tokens))
+		for i := range v.known {
+			v.known[i] = true
 		}
 	}
-	v.tokens, v.known = tokens, known
-}
-
-// trim drops trailing ids that no token has.
-func (v *vocabulary) trim() {
-	n := len(v.tokens)
-	for n > 0 && v.known != nil && !v.known[n-1] {
-		n--
-	}
-	v.tokens = v.tokens[:n]
-	if v.known != nil {
-		v.known = v.known[:n]
-	}
+	v.tokens = append(v.tokens, make([]string, n)...)
+	v.known = append(v.known, make([]bool, n)...)
 }
 
 func (v *vocabulary) id(text string) (int32, bool) {
