@@ -2,12 +2,12 @@ package cases
 
 import (
 	"flag"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
-	"os"
 )
 
 var dir = flag.String("cases", "testdata", "folder of cases to run")
@@ -22,8 +22,17 @@ func deviations(t *testing.T) map[string]string {
 	return d
 }
 
+// folder is what -cases names. Tests run in their package's folder; a relative
+// name is also looked for from the root, where the command was typed.
+func folder() string {
+	if _, err := os.Stat(*dir); err != nil && !filepath.IsAbs(*dir) {
+		return filepath.Join("..", "..", *dir)
+	}
+	return *dir
+}
+
 func TestEveryCaseGivesItsExpectation(t *testing.T) {
-	f, err := Load(*dir)
+	f, err := Load(folder())
 	require.NoError(t, err)
 	deviating := deviations(t)
 	for _, c := range f.Cases {
