@@ -50,11 +50,16 @@ func (r *rawReader) string() (string, error) {
 			if plain && utf8.ValidString(s) {
 				return s, nil
 			}
-			err := json.Unmarshal([]byte(r.text[start:r.pos]), &s)
-			return s, err
+			return unquote(r.text[start:r.pos])
 		}
 	}
 	return "", fmt.Errorf("string is not closed")
+}
+
+// unquote is apart because what json.Unmarshal writes to is allocated.
+func unquote(literal string) (s string, err error) {
+	err = json.Unmarshal([]byte(literal), &s)
+	return s, err
 }
 
 // integer reads an int32.

@@ -28,7 +28,7 @@ var refusedJSON = []struct{ name, json, names string }{
 	{"id too large for 32 bits", `{"model":{"type":"BPE","vocab":{"a":4294967296},"merges":[]}}`, "model.vocab"},
 	{"one id twice", `{"model":{"type":"BPE","vocab":{"a":0,"b":0},"merges":[]}}`, "same id 0"},
 	{"no merges", `{"model":{"type":"BPE","vocab":{"a":0}}}`, "model.merges"},
-	{"merge of one", `{"model":{"type":"BPE","vocab":{"a":0},"merges":[["a"]]}}`, "merge 0"},
+	{"merge of one", `{"model":{"type":"BPE","vocab":{"a":0},"merges":[["a"]]}}`, "entry 0: merge"},
 	{"merge of a missing token", `{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"]}}`, `"ab" is not in the vocabulary`},
 	{"dropout", `{"model":{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]}}`, "model.dropout"},
 	{"subword prefix", `{"model":{"type":"BPE","continuing_subword_prefix":"##","vocab":{"a":0},"merges":[]}}`, "continuing_subword_prefix"},
