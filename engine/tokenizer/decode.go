@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,6 +11,7 @@ type decoder struct {
 	spaced       bool // no decoder named: tokens are joined by spaces
 	byteFallback bool // <0xNN> stands for a byte
 	steps        []tokenStep
+	growth       int    // how many times longer than itself steps can make a token
 	stripLeft    string // taken off the beginning of the whole text, if there
 	stripCount   int    // at most so often
 }
@@ -208,6 +208,3 @@ func (t *Tokenizer) Token(id int32) string {
 	}
 	return t.vocabulary.tokens[id]
 }
-
-// String tells an id and its token, for messages.
-func (t *Tokenizer) String(id int32) string { return fmt.Sprintf("%d %q", id, t.Token(id)) }

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,16 +11,30 @@ import (
 
 // normalizer rewrites text before it is split.
 type normalizer interface {
-	normalize(text string) (string, error)
+	// normalize fails where the result would be longer than limit bytes.
+	normalize(text string, limit int) (string, error)
+}
+
+// normalizedLimit bounds what a normaliser may make of a text: replacements of
+// replacements grow without end otherwise.
+func normalizedLimit(text string) int { return 32*len(text) + 1<<20 }
+
+func checkLimit(text string, limit int) (string, error) {
+	if len(text) > limit {
+		return "", fmt.Errorf("text grows to more than %d bytes", limit)
+	}
+	return text, nil
 }
 
 type formNormalizer norm.Form
 
-func (f formNormalizer) normalize(text string) (string, error) { return norm.Form(f).String(text), nil }
+func (f formNormalizer) normalize(text string, limit int) (string, error) {
+	return checkLimit(norm.Form(f).String(text), limit)
+}
 
 type lowercase struct{}
 
-func (lowercase) normalize(text string) (string, error) {
+func (lowercase) normalize(text string, _ int) (string, error) {
 	if !strings.ContainsRune(text, 'İ') {
 		return strings.Map(unicode.ToLower, text), nil
 	}
@@ -29,7 +44,7 @@ func (lowercase) normalize(text string) (string, error) {
 
 type stripNormalizer struct{ left, right bool }
 
-func (s stripNormalizer) normalize(text string) (string, error) {
+func (s stripNormalizer) normalize(text string, _ int) (string, error) {
 	if s.left {
 		text = strings.TrimLeftFunc(text, unicode.IsSpace)
 	}
@@ -41,11 +56,11 @@ func (s stripNormalizer) normalize(text string) (string, error) {
 
 type prependNormalizer string
 
-func (p prependNormalizer) normalize(text string) (string, error) {
+func (p prependNormalizer) normalize(text string, limit int) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	return string(p) + text, nil
+	return checkLimit(string(p)+text, limit)
 }
 
 type replaceNormalizer struct {
@@ -53,9 +68,9 @@ type replaceNormalizer struct {
 	content string
 }
 
-func (r replaceNormalizer) normalize(text string) (string, error) {
-	if p, ok := r.pattern.(literalPattern); ok {
-		return strings.ReplaceAll(text, string(p), r.content), nil
+func (r replaceNormalizer) normalize(text string, limit int) (string, error) {
+	if p, ok := r.pattern.(literalPattern); ok && len(r.content) <= 4*len(p) {
+		return checkLimit(strings.ReplaceAll(text, string(p), r.content), limit)
 	}
 	spans, err := r.pattern.spans(nil, text)
 	if err != nil {
@@ -63,21 +78,24 @@ func (r replaceNormalizer) normalize(text string) (string, error) {
 	}
 	var b strings.Builder
 	for _, s := range spans {
+		if b.Len() > limit {
+			return checkLimit(b.String(), limit)
+		}
 		if s.match {
 			b.WriteString(r.content)
 		} else {
 			b.WriteString(text[s.start:s.end])
 		}
 	}
-	return b.String(), nil
+	return checkLimit(b.String(), limit)
 }
 
 type sequenceNormalizer []normalizer
 
-func (s sequenceNormalizer) normalize(text string) (string, error) {
+func (s sequenceNormalizer) normalize(text string, limit int) (string, error) {
 	for _, n := range s {
 		var err error
-		if text, err = n.normalize(text); err != nil {
+		if text, err = n.normalize(text, limit); err != nil {
 			return "", err
 		}
 	}

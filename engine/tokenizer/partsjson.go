@@ -210,6 +210,9 @@ func flattenDecoders(parts []*part, fields []string, p *part, field string, dept
 	return parts, fields, nil
 }
 
+// maxGrowth bounds what the replacements of a decoder make of a token.
+const maxGrowth = 1 << 8
+
 // add appends one step. fused tells whether the tokens are one text already.
 func (d *decoder) add(p *part, field string, steps int, fused *bool) error {
 	switch {
@@ -220,6 +223,10 @@ func (d *decoder) add(p *part, field string, steps int, fused *bool) error {
 	case p.Type == "ByteFallback" && !*fused:
 		d.byteFallback = true
 	case p.Type == "Replace" && p.Pattern.String != nil && *p.Pattern.String != "":
+		d.growth = max(1, d.growth) * (1 + len(p.Content)/len(*p.Pattern.String))
+		if d.growth > maxGrowth {
+			return fieldError(field, "replacements make tokens more than %d times longer", maxGrowth)
+		}
 		d.steps = append(d.steps, replaceStep(*p.Pattern.String, p.Content))
 	case p.Type == "Metaspace" && !*fused:
 		s, err := p.metaspace(field)

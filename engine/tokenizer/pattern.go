@@ -10,8 +10,9 @@ import (
 
 // Bounds that keep a hostile pattern from hanging whoever tokenises with it.
 const (
-	maxPattern     = 16 << 10        // bytes of one regular expression
-	patternTimeout = 5 * time.Second // for one search
+	maxPattern     = 16 << 10         // bytes of one regular expression
+	patternTimeout = time.Second      // for one search
+	spansTimeout   = 20 * time.Second // for all searches in one text
 )
 
 // span is a piece of text and whether the pattern matched it.
@@ -69,6 +70,7 @@ func newRegexPattern(source string) (*regexPattern, error) {
 }
 
 func (p *regexPattern) spans(dst []span, text string) ([]span, error) {
+	began := time.Now()
 	m, err := p.re.FindStringMatch(text)
 	// Matches count characters; byte and char walk along.
 	prev, at, char := 0, 0, 0
@@ -79,6 +81,9 @@ func (p *regexPattern) spans(dst []span, text string) ([]span, error) {
 		return at
 	}
 	for ; m != nil && err == nil; m, err = p.re.FindNextMatch(m) {
+		if time.Since(began) > spansTimeout {
+			return nil, fmt.Errorf("regex pattern %.60q: takes longer than %v for %d bytes", p.re.String(), spansTimeout, len(text))
+		}
 		start := advance(m.Index)
 		end := advance(m.Index + m.Length)
 		if prev < start {

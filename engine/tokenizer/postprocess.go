@@ -28,6 +28,9 @@ type classifierJSON struct {
 	CLS [2]any `json:"cls"`
 }
 
+// maxTemplateIDs bounds what a template may add to a text.
+const maxTemplateIDs = 1 << 10
+
 // parsePostProcessor reads what AddSpecial puts around a text.
 func (t *Tokenizer) parsePostProcessor(raw json.RawMessage, field string, depth int) error {
 	p, err := parsePart(raw, field)
@@ -72,6 +75,9 @@ func (t *Tokenizer) addTemplate(raw json.RawMessage, field string) error {
 			if !ok {
 				return fieldError(at, "special token %q has no ids", piece.SpecialToken.ID)
 			}
+			if len(prefix)+len(suffix)+len(token.IDs) > maxTemplateIDs {
+				return fieldError(at, "adds more than %d ids", maxTemplateIDs)
+			}
 			if seen {
 				suffix = append(suffix, token.IDs...)
 			} else {
@@ -83,6 +89,9 @@ func (t *Tokenizer) addTemplate(raw json.RawMessage, field string) error {
 	}
 	if !seen {
 		return fieldError(field+".single", "leaves the text out")
+	}
+	if len(prefix)+len(suffix)+len(t.prefix)+len(t.suffix) > maxTemplateIDs {
+		return fieldError(field+".single", "adds more than %d ids", maxTemplateIDs)
 	}
 	t.prefix = append(prefix, t.prefix...)
 	t.suffix = append(t.suffix, suffix...)

@@ -1,6 +1,9 @@
 package tokenizer
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Tokenizer is immutable once opened and may be shared.
 type Tokenizer struct {
@@ -32,8 +35,14 @@ type EncodeOptions struct {
 	ParseSpecial bool // read the text of special tokens as these tokens
 }
 
+// maxText bounds one text, so that places in it fit 32 bits.
+const maxText = 1 << 28
+
 // Encode turns text into ids. Bytes that are no UTF-8 count as U+FFFD each.
 func (t *Tokenizer) Encode(text string, o EncodeOptions) ([]int32, error) {
+	if len(text) > maxText {
+		return nil, &Error{File: t.source, Reason: fmt.Sprintf("text of %d bytes is longer than %d", len(text), maxText)}
+	}
 	text = validText(text)
 	var ids []int32
 	if o.AddSpecial {
@@ -59,7 +68,7 @@ func (t *Tokenizer) Encode(text string, o EncodeOptions) ([]int32, error) {
 func (t *Tokenizer) encodeText(ids []int32, text string, atStart bool, o EncodeOptions) ([]int32, error) {
 	if t.normalizer != nil {
 		var err error
-		if text, err = t.normalizer.normalize(text); err != nil {
+		if text, err = t.normalizer.normalize(text, normalizedLimit(text)); err != nil {
 			return nil, &Error{Field: "normalizer", Reason: "cannot be applied", Err: err}
 		}
 	}

@@ -75,7 +75,7 @@ func (t *Tokenizer) addTokens(tokens []addedJSON) error {
 			continue
 		}
 		if t.normalizer != nil {
-			if token.content, err = t.normalizer.normalize(a.Content); err != nil {
+			if token.content, err = t.normalizer.normalize(a.Content, normalizedLimit(a.Content)); err != nil {
 				return &Error{Field: field, Reason: "cannot be normalised", Err: err}
 			}
 		}

@@ -46,6 +46,8 @@ var refusedJSON = []struct{ name, json, names string }{
 	{"unknown decoder", with(`"decoder":{"type":"WordPiece"}`), `decoder: type "WordPiece"`},
 	{"deep nesting", with(`"normalizer":` + strings.Repeat(`{"type":"Sequence","normalizers":[`, 100) + strings.Repeat(`]}`, 100)), "nested deeper"},
 	{"added token far away", `{"added_tokens":[{"id":2147483647,"content":"x"}],"model":{"type":"BPE","vocab":{"a":1},"merges":[]}}`, "added_tokens[0]"},
+	{"decoder that blows tokens up", with(`"decoder":{"type":"Replace","pattern":{"String":"a"},"content":"` + strings.Repeat("a", 300) + `"}`), "times longer"},
+	{"template of very many ids", with(`"post_processor":{"type":"TemplateProcessing","single":[{"Sequence":{"id":"A"}},{"SpecialToken":{"id":"x"}}],"special_tokens":{"x":{"ids":[` + strings.Repeat("0,", 2000) + `0]}}}`), "more than 1024 ids"},
 	{"unigram without entries", `{"model":{"type":"Unigram","vocab":[]}}`, "model.vocab"},
 	{"unigram entry of three", `{"model":{"type":"Unigram","vocab":[["a",1,2]]}}`, "model.vocab"},
 	{"unigram unknown id", `{"model":{"type":"Unigram","unk_id":5,"vocab":[["a",1]]}}`, "model.unk_id"},
@@ -103,6 +105,16 @@ func TestPartsOfTokenizerFilesDoWhatTheyAreCalled(t *testing.T) {
 			assert.Equal(t, c.ids, ids)
 		})
 	}
+}
+
+func TestNormalisersThatBlowTextUpAreStopped(t *testing.T) {
+	step := `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaa"},`
+	tok, err := parseTokenizerJSON([]byte(with(`"normalizer":{"type":"Sequence","normalizers":[` + strings.Repeat(step, 40) + `{"type":"NFC"}]}`)))
+	require.NoError(t, err)
+	_, err = tok.Encode("a", EncodeOptions{})
+	assert.ErrorContains(t, err, "normalizer")
+	_, err = tok.Encode("b", EncodeOptions{})
+	assert.NoError(t, err)
 }
 
 func TestFolderGivesNamedTokensAndTemplate(t *testing.T) {
