@@ -63,6 +63,9 @@ func prepare(ctx context.Context, c *checkpoint.Checkpoint, o Options, level cpu
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Path(), err)
 	}
+	if o.Alter != nil {
+		o.Alter(spec)
+	}
 	pool := parallel.New(o.Threads)
 	w, err := decoder.Load(c, spec, pool, decoder.LoadOptions{Level: level, Float: o.Activations == Float32})
 	if err != nil {

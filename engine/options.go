@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"assay/engine/decoder"
 	"assay/engine/kv"
 	"assay/kernels/cpu"
 )
@@ -46,6 +47,10 @@ type Options struct {
 	Threads     int         // workers; 0: the cores that the process may use
 	Activations Activations // Auto: Int8
 	CPU         string      // kernel level by name; "": $ASSAY_CPU, or the best of this machine
+
+	// Alter changes the description of the architecture before it is used, for
+	// experiments and for seeding faults that gates must find.
+	Alter func(*decoder.Spec)
 }
 
 func (o *Options) resolve() (cpu.Level, error) {

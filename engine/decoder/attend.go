@@ -96,7 +96,7 @@ func (j *attendJob) Do(worker, lo, hi int) {
 			at = first*r.q.ld + major*hd
 			*q = attention.Queries{LdQ: r.q.ld, LdOut: r.att1.ld, C: min(attention.MaxColumns, j.n-first), Keys: j.from + first + 1, Step: 1}
 		}
-		q.Scale = s.AttentionScale
+		q.Scale, q.Window = s.AttentionScale, s.Window
 		q.Q, q.Out = r.q.data[at:], r.att1.data[at:]
 		r.att.Attend(j.cache.Head(j.layer, head), q, w.att)
 	}

@@ -30,6 +30,7 @@ type Spec struct {
 	HeadDim, FFN, Vocab            int
 	NormEps                        float32
 	AttentionScale                 float32
+	Window                         int // positions that a token sees, its own included; 0: all
 	Gate                           Gate
 	TiedHead                       bool
 	Rotary                         Rotary

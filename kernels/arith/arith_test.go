@@ -132,7 +132,7 @@ func TestAttentionIsASoftmaxOverAllKeys(t *testing.T) {
 		k[i], v[i] = row(), row()
 	}
 	got := make([]float32, hd)
-	Attention(got, q, k, v, 0.25)
+	Attention(got, q, k, v, 0, 0.25)
 	var sum float64
 	want := make([]float64, hd)
 	for j := range k {

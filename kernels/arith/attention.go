@@ -23,17 +23,19 @@ func NewAttentionPart(headDim int) AttentionPart {
 	return AttentionPart{Max: float32(math.Inf(-1)), Out: make([]float32, headDim)}
 }
 
-// Block folds in up to AttentionBlock keys k and values v, [keys][headDim]:
+// Block folds in up to AttentionBlock keys k and values v, [keys][headDim], the
+// first of which lies at the start of the block; keys before index first are
+// outside a sliding window and take no part:
 //
 //	s[j]  = float32(chain over d of q[d]*k[j][d]) * scale
 //	m'    = max(m, s[j]...) where a NaN never wins
 //	c     = exp(m - m'),  p[j] = exp(s[j] - m')
 //	sum   = sum*c + (p in 16 lanes, lane j mod 16, then Tree16)
 //	out   = out*c, then fma(p[j], v[j][d], out[d]) for j ascending
-func (a *AttentionPart) Block(q []float32, k, v [][]float32, scale float32) {
+func (a *AttentionPart) Block(q []float32, k, v [][]float32, first int, scale float32) {
 	var p [AttentionBlock]float32
 	m := a.Max
-	for j := range k {
+	for j := first; j < len(k); j++ {
 		p[j] = DotChain(0, q, k[j]) * scale
 		if p[j] > m {
 			m = p[j]
@@ -41,7 +43,7 @@ func (a *AttentionPart) Block(q []float32, k, v [][]float32, scale float32) {
 	}
 	c := Exp(a.Max - m)
 	var l [16]float32
-	for j := range k {
+	for j := first; j < len(k); j++ {
 		p[j] = Exp(p[j] - m)
 		l[j&15] += p[j]
 	}
@@ -49,7 +51,7 @@ func (a *AttentionPart) Block(q []float32, k, v [][]float32, scale float32) {
 	a.Sum = float32(a.Sum*c) + Tree16(&l)
 	for d := range a.Out {
 		o := float32(a.Out[d] * c)
-		for j := range v {
+		for j := first; j < len(v); j++ {
 			o = FMA32(p[j], v[j][d], o)
 		}
 		a.Out[d] = o
@@ -79,17 +81,18 @@ func (a *AttentionPart) Finish(dst []float32) {
 	}
 }
 
-// Attention is the whole of it for one query and the keys 0..len(k)-1.
-func Attention(dst, q []float32, k, v [][]float32, scale float32) {
-	total := NewAttentionPart(len(q))
-	for from := 0; from < len(k); from += AttentionSplit {
+// Attention is the whole of it for one query and the keys first..len(k)-1.
+func Attention(dst, q []float32, k, v [][]float32, first int, scale float32) {
+	var total *AttentionPart
+	for from := first / AttentionSplit * AttentionSplit; from < len(k); from += AttentionSplit {
 		part := NewAttentionPart(len(q))
-		for b := from; b < min(from+AttentionSplit, len(k)); b += AttentionBlock {
+		start := max(from, first/AttentionBlock*AttentionBlock)
+		for b := start; b < min(from+AttentionSplit, len(k)); b += AttentionBlock {
 			e := min(b+AttentionBlock, len(k))
-			part.Block(q, k[b:e], v[b:e], scale)
+			part.Block(q, k[b:e], v[b:e], max(first-b, 0), scale)
 		}
-		if from == 0 {
-			total = part
+		if total == nil {
+			total = &part
 		} else {
 			total.Merge(&part)
 		}

@@ -8,17 +8,35 @@ import (
 
 // Queries is up to MaxColumns queries against one key/value head.
 type Queries struct {
-	Q     []float32 // query c starts at Q[c*LdQ]
-	LdQ   int
-	C     int
-	Keys  int // number of keys that query 0 sees: positions 0..Keys-1
-	Step  int // query c sees Keys + c*Step: 1 for tokens in a row, 0 for heads of one token
-	Scale float32
-	Out   []float32 // result c is written to Out[c*LdOut:][:headDim]
-	LdOut int
+	Q    []float32 // query c starts at Q[c*LdQ]
+	LdQ  int
+	C    int
+	Keys int // query 0 sees positions up to Keys-1
+	Step int // query c sees up to Keys-1 + c*Step: 1 for tokens in a row, 0 for heads of one token
+	// Window is the number of positions that a query sees, its own included; 0: all.
+	Window int
+	Scale  float32
+	Out    []float32 // result c is written to Out[c*LdOut:][:headDim]
+	LdOut  int
 }
 
 const block = arith.AttentionBlock
+
+// span is the range of positions that query c sees.
+func (q *Queries) span(c int) (first, end int) {
+	end = q.Keys + c*q.Step
+	if q.Window > 0 {
+		first = max(end-q.Window, 0)
+	}
+	return first, end
+}
+
+// inBlock is the part of query c's span in the block at b, counted from b.
+func (q *Queries) inBlock(c, b int) (first, end int) {
+	first, end = q.span(c)
+	end = min(end-b, block)
+	return min(max(first-b, 0), max(end, 0)), max(end, 0)
+}
 
 // Scratch is the working memory of one worker.
 type Scratch struct {
@@ -41,20 +59,23 @@ func NewScratch(headDim int) *Scratch {
 func (s *Set) Attend(h *Head, q *Queries, w *Scratch) {
 	p := h.padded()
 	part, total := w.out[:q.C*p], w.out[MaxColumns*p:][:q.C*p]
-	last := q.Keys + (q.C-1)*q.Step
-	for from := 0; from < last; from += arith.AttentionSplit {
+	first, _ := q.span(0)
+	_, last := q.span(q.C - 1)
+	for from := first / arith.AttentionSplit * arith.AttentionSplit; from < last; from += arith.AttentionSplit {
 		clear(part)
 		for c := range q.C {
 			w.part[c] = partial{negativeInfinity, 0, 0}
 		}
-		for b := from; b < min(from+arith.AttentionSplit, last); b += block {
+		for b := max(from, first/block*block); b < min(from+arith.AttentionSplit, last); b += block {
 			s.attendBlock(h, q, w, part, b)
 		}
 		for c := range q.C {
-			if from == 0 {
+			lo, hi := q.span(c)
+			switch {
+			case lo/arith.AttentionSplit*arith.AttentionSplit == from:
 				w.total[c] = w.part[c]
 				copy(total[c*p:(c+1)*p], part[c*p:(c+1)*p])
-			} else if q.Keys+c*q.Step > from {
+			case lo < from && hi > from:
 				merge(&w.total[c], total[c*p:(c+1)*p], &w.part[c], part[c*p:(c+1)*p])
 			}
 		}
@@ -88,42 +109,51 @@ func (s *Set) attendBlock(h *Head, q *Queries, w *Scratch, part []float32, b int
 	if h.F16 {
 		f = s.f16
 	}
-	most := min(q.Keys+(q.C-1)*q.Step-b, block)
-	tiles := (most + KeyTile - 1) / KeyTile
+	_, most := q.inBlock(q.C-1, b)
 	clear(w.scores[:q.C*block])
-	for t := range tiles {
+	for t := range (most + KeyTile - 1) / KeyTile {
 		k := h.K[(b/KeyTile+t)*h.HeadDim*KeyTile*size:]
 		_ = k[h.HeadDim*KeyTile*size-1]
 		f[q.C-1](&w.scores[t*KeyTile], block, &k[0], KeyTile*size, &q.Q[0], q.LdQ, h.HeadDim)
 	}
-	common := block
+	from, to := 0, block // what all columns have in common
 	for c := range q.C {
-		n := min(q.Keys+c*q.Step-b, block)
-		common = max(min(common, n), 0)
-		if n > 0 {
-			s.softmaxColumn(w, q, part[c*p:(c+1)*p], c, n)
+		lo, hi := q.inBlock(c, b)
+		from, to = max(from, lo), min(to, hi)
+		if lo < hi {
+			s.softmaxColumn(w, q, part[c*p:(c+1)*p], c, lo, hi)
 		}
 	}
+	to = max(from, to)
 	v := h.V[b*p*size:]
 	_ = v[most*p*size-1]
-	for d := 0; d < p; d += 16 {
-		if common > 0 {
-			f[q.C-1](&part[d], p, &v[d*size], p*size, &w.scores[0], block, common)
+	chain := func(C, c, d, lo, hi int) {
+		if lo < hi {
+			f[C-1](&part[c*p+d], p, &v[(lo*p+d)*size], p*size, &w.scores[c*block+lo], block, hi-lo)
 		}
+	}
+	for d := 0; d < p; d += 16 {
 		for c := range q.C {
-			if n := min(q.Keys+c*q.Step-b, block) - common; n > 0 {
-				f[0](&part[c*p+d], p, &v[(common*p+d)*size], p*size, &w.scores[c*block+common], block, n)
-			}
+			lo, hi := q.inBlock(c, b)
+			chain(1, c, d, lo, min(from, hi))
+		}
+		chain(q.C, 0, d, from, to)
+		for c := range q.C {
+			lo, hi := q.inBlock(c, b)
+			chain(1, c, d, max(lo, to), hi)
 		}
 	}
 }
 
-// softmaxColumn turns n raw scores of column c into weights and rescales its
-// values so far.
-func (s *Set) softmaxColumn(w *Scratch, q *Queries, out []float32, c, n int) {
+// softmaxColumn turns the raw scores lo..hi-1 of column c into weights and
+// rescales its values so far.
+func (s *Set) softmaxColumn(w *Scratch, q *Queries, out []float32, c, lo, hi int) {
 	p := w.scores[c*block : (c+1)*block]
-	groups := (n + 15) / 16
-	for j := n; j < 16*groups; j++ {
+	groups := (hi + 15) / 16
+	for j := range lo {
+		p[j] = negativeInfinity
+	}
+	for j := hi; j < 16*groups; j++ {
 		p[j] = negativeInfinity
 	}
 	s.softmax(&p[0], groups, &q.Scale, &w.part[c][0])

@@ -56,7 +56,7 @@ func TestEveryImplementationGivesTheBitsOfTheContract(t *testing.T) {
 	for _, s := range runnable() {
 		t.Run(s.Level.String(), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(31, 32))
-			for trial := range 40 {
+			for trial := range 120 {
 				headDim := []int{4, 16, 20, 64, 80}[trial%5]
 				C, step := 1+trial%MaxColumns, trial/7%2
 				keys := 1 + r.IntN(150)
@@ -69,13 +69,21 @@ func TestEveryImplementationGivesTheBitsOfTheContract(t *testing.T) {
 				h, k, v := filled(r, keys+(C-1)*step, headDim, trial%2 == 0)
 				q := gauss(r, C*headDim, 2)
 				out := make([]float32, C*headDim)
-				s.Attend(h, &Queries{Q: q, LdQ: headDim, C: C, Keys: keys, Step: step, Scale: 0.3, Out: out, LdOut: headDim}, NewScratch(headDim))
+				window := 0
+				if trial%3 == 1 {
+					window = 1 + r.IntN(keys+20)
+				}
+				s.Attend(h, &Queries{Q: q, LdQ: headDim, C: C, Keys: keys, Step: step, Window: window, Scale: 0.3, Out: out, LdOut: headDim}, NewScratch(headDim))
 				for c := range C {
 					want := make([]float32, headDim)
 					n := keys + c*step
-					arith.Attention(want, q[c*headDim:(c+1)*headDim], k[:n], v[:n], 0.3)
+					first := 0
+					if window > 0 {
+						first = max(n-window, 0)
+					}
+					arith.Attention(want, q[c*headDim:(c+1)*headDim], k[:n], v[:n], first, 0.3)
 					for d := range want {
-						require.Equal(t, math.Float32bits(want[d]), math.Float32bits(out[c*headDim+d]), "trial %d: %d keys, head dim %d, column %d of %d, value %d: want %g, got %g", trial, n, headDim, c, C, d, want[d], out[c*headDim+d])
+						require.Equal(t, math.Float32bits(want[d]), math.Float32bits(out[c*headDim+d]), "trial %d: %d keys, window %d, head dim %d, column %d of %d, value %d: want %g, got %g", trial, n, window, headDim, c, C, d, want[d], out[c*headDim+d])
 					}
 				}
 			}
