@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"assay/kernels/arith"
+	"assay/kernels/race"
 )
 
 // Queries is up to MaxColumns queries against one key/value head.
@@ -61,6 +62,12 @@ func (s *Set) Attend(h *Head, q *Queries, w *Scratch) {
 	part, total := w.out[:q.C*p], w.out[MaxColumns*p:][:q.C*p]
 	first, _ := q.span(0)
 	_, last := q.span(q.C - 1)
+	if race.Enabled {
+		k, v := h.Bytes((last + KeyTile - 1) / KeyTile * KeyTile)
+		race.Read(h.K[:k])
+		race.Read(h.V[:min(v, len(h.V))])
+		race.Read(q.Q[:(q.C-1)*q.LdQ+h.HeadDim])
+	}
 	for from := first / arith.AttentionSplit * arith.AttentionSplit; from < last; from += arith.AttentionSplit {
 		clear(part)
 		for c := range q.C {

@@ -5,6 +5,7 @@ import (
 
 	"assay/kernels/cpu"
 	"assay/kernels/quant"
+	"assay/kernels/race"
 )
 
 // Tile multiplies consecutive tiles of weights with one panel.
@@ -77,8 +78,11 @@ func (k *Kernel) Multiply(w []byte, rows, cols int, act []byte, c int, out []flo
 		return
 	}
 	blocks := quant.PaddedCols(k.Format, cols) / k.Rounding.BlockCols()
-	_ = w[tiles*k.TileRows*quant.GroupBytes(k.Format, cols)/quant.TileRows-1]
-	_ = act[c*k.Rounding.ColumnBytes(cols)-1]
+	race.Read(w[:tiles*k.TileRows*quant.GroupBytes(k.Format, cols)/quant.TileRows])
+	race.Read(act[:c*k.Rounding.ColumnBytes(cols)])
 	_ = out[(c-1)*ldo+tiles*k.TileRows-1]
 	k.Columns[c-1](unsafe.SliceData(w), tiles, unsafe.SliceData(act), blocks, unsafe.SliceData(out), ldo)
+	for i := range c {
+		race.Write(out[i*ldo:][:tiles*k.TileRows])
+	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"assay/kernels/arith"
 	"assay/kernels/cpu"
+	"assay/kernels/race"
 )
 
 // The wrappers give whole groups to the assembly and the rest to the portable
@@ -22,6 +23,8 @@ func init() {
 			n := len(x) &^ 7
 			dst = dst[:len(x)]
 			if n > 0 {
+				race.Read(x)
+				race.Write(dst)
 				addAVX2(&dst[0], &x[0], n/8)
 			}
 			scalar.Add(dst[n:], x[n:])
@@ -30,6 +33,8 @@ func init() {
 			n := len(x) &^ 7
 			dst = dst[:len(x)]
 			if n > 0 {
+				race.Read(x)
+				race.Write(dst)
 				narrowF16AVX2(&dst[0], &x[0], n/8)
 			}
 			scalar.NarrowF16(dst[n:], x[n:])
@@ -37,12 +42,14 @@ func init() {
 		Quantise32: func(x []float32, col []byte, stride int) {
 			if n := len(x) / 32; n > 0 {
 				_ = col[(11*n-1)*stride+3]
+				markColumn(x, col, 11*n, stride)
 				quantise32AVX2(&x[0], n, &col[0], stride)
 			}
 		},
 		Quantise256: func(x []float32, col []byte, stride int) {
 			if n := len(x) / 256; n > 0 {
 				_ = col[(81*n-1)*stride+3]
+				markColumn(x, col, 81*n, stride)
 				quantise256AVX2(&x[0], n, &col[0], stride)
 			}
 		},
@@ -56,6 +63,9 @@ func rmsNormAVX2(dst, x, w []float32, eps float32) {
 		return
 	}
 	dst, w = dst[:n], w[:n]
+	race.Read(x)
+	race.Read(w)
+	race.Write(dst)
 	inv := arith.InverseRMS(sumSquaresAVX2(&x[0], n/16), n, eps)
 	scaleMulAVX2(&dst[0], &x[0], &w[0], n/8, &inv)
 }
@@ -67,6 +77,7 @@ func wrapHalvesAVX2(head, cos, sin []float32) {
 		return
 	}
 	head, sin = head[:2*h], sin[:h]
+	race.Write(head)
 	rotateHalvesAVX2(&head[0], h, &cos[0], &sin[0])
 }
 
@@ -74,6 +85,7 @@ func wrapAdjacentAVX2(head, cos, sin []float32) {
 	n := len(cos) &^ 7
 	head, sin = head[:len(cos)], sin[:len(cos)]
 	if n > 0 {
+		race.Write(head)
 		rotateAdjacentAVX2(&head[0], n/8, &cos[0], &sin[0])
 	}
 	rotateAdjacent(head[n:], cos[n:], sin[n:])
@@ -84,8 +96,22 @@ func wrapGatedAVX2(body func(dst, gate, up *float32, groups int), rest func(dst,
 		n := len(gate) &^ 7
 		dst, up = dst[:len(gate)], up[:len(gate)]
 		if n > 0 {
+			race.Read(gate)
+			race.Read(up)
+			race.Write(dst)
 			body(unsafe.SliceData(dst), unsafe.SliceData(gate), unsafe.SliceData(up), n/8)
 		}
 		rest(dst[n:], gate[n:], up[n:])
+	}
+}
+
+// markColumn tells the race detector of a column's dwords.
+func markColumn(x []float32, col []byte, rows, stride int) {
+	if !race.Enabled {
+		return
+	}
+	race.Read(x)
+	for row := range rows {
+		race.Write(col[row*stride:][:4])
 	}
 }
