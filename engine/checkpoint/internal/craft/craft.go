@@ -1,5 +1,3 @@
-// Package craft writes weight files for tests, right and wrong ones: it checks
-// nothing. It must not use the readers that it tests.
 package craft
 
 import (
