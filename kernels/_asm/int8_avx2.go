@@ -236,15 +236,14 @@ func tileQ6KAVX2(C int, ones Mem) {
 			blockLoop(fmt.Sprintf("block%d_%d", first, h), weights, 3360, 81*4*C, func(w, act GPVirtual) {
 				at := func(row, c int) Mem { return Mem{Base: act, Disp: 4 * (row*C + first + c)} }
 				isum := zeroed(count, YMM)
-				for s := range 16 {
-					base := 288 + 384*(s/2) + 32*h
+				q6kGroups(fmt.Sprintf("group%d_%d", first, h), w, act, C, func(p q6kPointers, s int) {
 					upper := YMM()
-					VMOVDQU(Mem{Base: w, Disp: base + 256 + 64*(s%2)}, upper)
+					VMOVDQU(Mem{Base: p.weights, Disp: 256 + 64*s + 32*h}, upper)
 					var g [4]VecVirtual
 					for i := range g {
 						g[i] = YMM()
-						VMOVDQU(Mem{Base: w, Disp: base + 64*i}, g[i])
-						if s%2 == 1 {
+						VMOVDQU(Mem{Base: p.weights, Disp: 64*i + 32*h}, g[i])
+						if s == 1 {
 							VPSRLW(Imm(4), g[i], g[i])
 						}
 						VPAND(low, g[i], g[i])
@@ -262,12 +261,12 @@ func tileQ6KAVX2(C int, ones Mem) {
 						VPOR(t, g[i], g[i])
 					}
 					sc := YMM()
-					VPMOVSXBD(Mem{Base: w, Disp: 32 + 16*s + 8*h}, sc)
+					VPMOVSXBD(Mem{Base: p.scales, Disp: 16*s + 8*h}, sc)
 					for c := range count {
 						var t [4]VecVirtual
 						for i := range t {
 							t[i] = YMM()
-							VPBROADCASTD(at(17+4*s+i, c), t[i])
+							VPBROADCASTD(Mem{Base: p.act, Disp: 4 * ((4*s+i)*C + first + c)}, t[i])
 							VPMADDUBSW(t[i], g[i], t[i])
 							if i%2 == 1 {
 								VPADDW(t[i], t[i-1], t[i-1])
@@ -275,12 +274,12 @@ func tileQ6KAVX2(C int, ones Mem) {
 							}
 						}
 						VPADDD(t[2], t[0], t[0])
-						VPBROADCASTD(at(1+s, c), t[1])
+						VPBROADCASTD(Mem{Base: p.sums, Disp: 4 * (s*C + first + c)}, t[1])
 						VPADDD(t[1], t[0], t[0])
 						VPMULLD(sc, t[0], t[0])
 						VPADDD(t[0], isum[c], isum[c])
 					}
-				}
+				})
 				scale := YMM()
 				VCVTPH2PS(Mem{Base: w, Disp: 16 * h}, scale)
 				for c := range count {

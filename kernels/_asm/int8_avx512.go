@@ -150,15 +150,14 @@ func tileQ6KAVX512(C int) {
 			VPXORD(isum[c], isum[c], isum[c])
 		}
 		at := func(row, c int) Mem { return Mem{Base: act, Disp: 4 * (row*C + c)} }
-		for s := range 16 {
-			base := 288 + 384*(s/2)
+		q6kGroups("group", w, act, C, func(p q6kPointers, s int) {
 			upper := ZMM()
-			VMOVDQU32(Mem{Base: w, Disp: base + 256 + 64*(s%2)}, upper)
+			VMOVDQU32(Mem{Base: p.weights, Disp: 256 + 64*s}, upper)
 			var g [4]VecVirtual
 			for i := range g {
 				g[i] = ZMM()
-				VMOVDQU32(Mem{Base: w, Disp: base + 64*i}, g[i])
-				if s%2 == 1 {
+				VMOVDQU32(Mem{Base: p.weights, Disp: 64 * i}, g[i])
+				if s == 1 {
 					VPSRLW(Imm(4), g[i], g[i])
 				}
 				VPANDD(low, g[i], g[i])
@@ -175,17 +174,17 @@ func tileQ6KAVX512(C int) {
 				VPORD(t, g[i], g[i])
 			}
 			sc := ZMM()
-			VPMOVSXBD(Mem{Base: w, Disp: 32 + 16*s}, sc)
+			VPMOVSXBD(Mem{Base: p.scales, Disp: 16 * s}, sc)
 			for c := range C {
 				t := ZMM()
-				VPBROADCASTD(at(1+s, c), t)
+				VPBROADCASTD(Mem{Base: p.sums, Disp: 4 * (s*C + c)}, t)
 				for i := range g {
-					VPDPBUSD_BCST(at(17+4*s+i, c), g[i], t)
+					VPDPBUSD_BCST(Mem{Base: p.act, Disp: 4 * ((4*s+i)*C + c)}, g[i], t)
 				}
 				VPMULLD(sc, t, t)
 				VPADDD(t, isum[c], isum[c])
 			}
-		}
+		})
 		scale := ZMM()
 		VCVTPH2PS(Mem{Base: w}, scale)
 		for c := range C {
@@ -200,4 +199,28 @@ func tileQ6KAVX512(C int) {
 		JNZ(LabelRef("block"))
 		store16(acc, out, ldo)
 	})
+}
+
+// q6kPointers walk the parts of a Q6_K block, 32 elements at a time.
+type q6kPointers struct{ weights, scales, sums, act GPVirtual }
+
+// q6kGroups loops over the eight groups of 32 elements of a block; body is
+// emitted for both sub-blocks s of 16.
+func q6kGroups(label string, w, act GPVirtual, C int, body func(p q6kPointers, s int)) {
+	p := q6kPointers{GP64(), GP64(), GP64(), GP64()}
+	LEAQ(Mem{Base: w, Disp: 288}, p.weights)
+	LEAQ(Mem{Base: w, Disp: 32}, p.scales)
+	LEAQ(Mem{Base: act, Disp: 4 * C}, p.sums)
+	LEAQ(Mem{Base: act, Disp: 17 * 4 * C}, p.act)
+	n := GP64()
+	MOVQ(U32(8), n)
+	Label(label)
+	body(p, 0)
+	body(p, 1)
+	ADDQ(U32(384), p.weights)
+	ADDQ(Imm(32), p.scales)
+	ADDQ(Imm(uint64(8*C)), p.sums)
+	ADDQ(U32(uint32(8*4*C)), p.act)
+	DECQ(n)
+	JNZ(LabelRef(label))
 }
