@@ -62,6 +62,7 @@ type BenchPhase struct {
 	TokensPerSec float64   `json:"tokens_per_s"`
 	Ceiling      string    `json:"ceiling"` // bandwidth, int8, none
 	OfCeiling    float64   `json:"of_ceiling"`
+	Void         string    `json:"void,omitempty"` // why these times mean nothing
 }
 
 // Ratio is the peer's time over ours, median of the interleaved pairs.
@@ -71,4 +72,16 @@ type Ratio struct {
 	Speedup float64 `json:"speedup"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
+}
+
+// Void tells whether some phase is void: the question could not be answered.
+func (b *Bench) Void() bool {
+	for _, r := range b.Runs {
+		for _, p := range r.Phases {
+			if p.Void != "" {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// ChildArgument is the hidden subcommand that a program offers for samples in
+// fresh processes: it calls Serve with its standard input and output.
+const ChildArgument = "bench-sample"
+
+// answer is what a child process writes.
+type answer struct {
+	Error  string  `json:"error,omitempty"`
+	Parity bool    `json:"parity,omitempty"` // the error is that bits changed
+	Sample *Sample `json:"sample,omitempty"`
+}
+
+// Serve takes the one sample that the Job read from in asks for and writes it to
+// out. Its error is about in and out only.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	var j Job
+	if err := json.NewDecoder(in).Decode(&j); err != nil {
+		return fmt.Errorf("bench: job: %w", err)
+	}
+	var a answer
+	s, err := Once(ctx, j)
+	if err != nil {
+		a.Error = err.Error()
+		var p *ParityError
+		a.Parity = errors.As(err, &p)
+	} else {
+		a.Sample = s
+	}
+	return json.NewEncoder(out).Encode(a)
+}
+
+// child takes samples of the engine in processes of their own.
+type child struct{ command []string }
+
+func (c *child) Name() string { return "assay" }
+
+func (c *child) Sample(ctx context.Context, j Job) (*Sample, error) {
+	command := c.command
+	if len(command) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		command = []string{self, ChildArgument}
+	}
+	in, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &errs
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+		return nil, fmt.Errorf("bench: the process of a sample ended: %w: %.200s", err, first)
+	}
+	var a answer
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil {
+		return nil, fmt.Errorf("bench: the answer of a sample's process: %w", err)
+	}
+	switch {
+	case a.Parity:
+		return nil, &ParityError{Where: "in a sample", What: strings.TrimPrefix(a.Error, "bench: the timing is void: ")}
+	case a.Error != "":
+		return nil, errors.New(a.Error)
+	case a.Sample == nil:
+		return nil, errors.New("bench: a sample's process answered nothing")
+	}
+	return a.Sample, nil
+}
+
+// inside takes samples of the engine in this process.
+type inside struct{}
+
+func (inside) Name() string { return "assay" }
+
+func (inside) Sample(ctx context.Context, j Job) (*Sample, error) { return Once(ctx, j) }
