@@ -17,9 +17,8 @@ var (
 
 // requirement is a tensor that a Config asks for.
 type requirement struct {
-	name     string // canonical
-	shape    []int  // slowest first
-	optional bool
+	name  string // canonical
+	shape []int  // slowest first
 }
 
 // layerTensors lists what one layer holds; its names are completed by layer.

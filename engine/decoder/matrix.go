@@ -42,9 +42,6 @@ func newMatrix(name string, f quant.Type, rows, cols int, float bool, level cpu.
 // groups is the number of 16-row groups.
 func (m *Matrix) groups() int { return (m.Rows + quant.TileRows - 1) / quant.TileRows }
 
-// padded is the number of rows that a product writes.
-func (m *Matrix) padded() int { return m.groups() * quant.TileRows }
-
 // row decodes one row exactly.
 func (m *Matrix) row(i int, dst []float32) error {
 	g := quant.GroupBytes(m.Format, m.Cols)

@@ -12,7 +12,6 @@ type addedToken struct {
 	id         int32
 	content    string
 	special    bool // hidden by skipSpecial, read as text without ParseSpecial
-	normalized bool // looked for in the normalised text
 	lstrip     bool // takes the spaces before it along
 	rstrip     bool // takes the spaces after it along
 	singleWord bool // only where no word character touches it

@@ -76,7 +76,6 @@ type Stream struct {
 	skipSpecial bool
 	whole       bool // called by Decode: a run of byte tokens is judged as one
 	pending     []byte
-	inBytes     bool // pending holds byte tokens
 	started     bool // a token has been seen
 	strip       int  // how often stripLeft may still be taken off
 	out         []byte

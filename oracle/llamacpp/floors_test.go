@@ -16,9 +16,9 @@ import (
 // TestLegalConfigurationsLieWhereTheRecordedFloorsSay feeds prompts id by id, which the floors were measured for over the whole
 // vocabulary, and compares with the largest 64 logits: the bucket for the rest must not change the divergence much.
 func TestLegalConfigurationsLieWhereTheRecordedFloorsSay(t *testing.T) {
-	dir := os.Getenv("ASSAY_WEIGHTS")
+	dir := os.Getenv("ASSAY_MODELS")
 	if dir == "" {
-		t.Skip("ASSAY_WEIGHTS names no folder of real weights")
+		t.Skip("ASSAY_MODELS names no folder of real weights")
 	}
 	l := library(t)
 	type floor struct {

@@ -131,11 +131,11 @@ func TestHiddenStatesAndNodesAreRecordedOncePerFedID(t *testing.T) {
 	require.NoError(t, loaded.Close())
 }
 
-// TestRealWeightsAreRecordedWithTheFrozenBits needs the file that scripts/weights.sh brings, in the folder ASSAY_WEIGHTS names.
+// TestRealWeightsAreRecordedWithTheFrozenBits needs the file that scripts/weights.sh brings, in the folder ASSAY_MODELS names.
 func TestRealWeightsAreRecordedWithTheFrozenBits(t *testing.T) {
-	dir := os.Getenv("ASSAY_WEIGHTS")
+	dir := os.Getenv("ASSAY_MODELS")
 	if dir == "" {
-		t.Skip("ASSAY_WEIGHTS names no folder of real weights")
+		t.Skip("ASSAY_MODELS names no folder of real weights")
 	}
 	l := library(t)
 	frozen, err := oracle.Load(shared(t, "real/smollm2"))
