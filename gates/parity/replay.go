@@ -22,11 +22,15 @@ type Options struct {
 	// Batch feeds produced ids together with the prompt instead of one by one: the
 	// same bits, faster.
 	Batch bool
+	// Diverges is the relative RMS above which Diagnose calls a tensor divergent; 0: 1e-3.
+	Diverges float64
 	// Progress is told how many of all rows have been evaluated.
 	Progress func(done, total int)
 	// Also receives every row of logits besides the comparison.
 	Also func(prompt, row int, logits []float32) error
 }
+
+const defaultDiverges = 1e-3
 
 // Result is what came of a replay.
 type Result struct {
@@ -78,7 +82,10 @@ func Replay(ctx context.Context, m *engine.Model, e *oracle.Evidence, o Options)
 	if v := e.Vocab(); v != 0 && v != m.Config().Vocab {
 		return nil, fmt.Errorf("parity: the recording in %s has a vocabulary of %d, the model %d", e.Dir, v, m.Config().Vocab)
 	}
-	r := &Result{Evidence: e, rows: oracle.NewRowComparer(e), State: map[int][]oracle.Difference{}, Diverges: 1e-3}
+	r := &Result{Evidence: e, rows: oracle.NewRowComparer(e), State: map[int][]oracle.Difference{}, Diverges: o.Diverges}
+	if r.Diverges == 0 {
+		r.Diverges = defaultDiverges
+	}
 	prompts := o.Prompts
 	if prompts == nil {
 		for i := range e.Manifest.Prompts {
@@ -174,10 +181,7 @@ type collector struct {
 }
 
 func (c *collector) addHidden(layer, _ int, row []float32) {
-	name := "embed"
-	if layer >= 0 {
-		name = fmt.Sprintf("L%d", layer)
-	}
+	name := layerName(layer)
 	c.hidden[name] = append(c.hidden[name], row...)
 }
 
