@@ -128,4 +128,3 @@ func (o *outputFlags) gates(ctx context.Context, s *shell, definitions []gates.D
 	}
 	return err
 }
-

@@ -27,7 +27,7 @@ func (o *outputFlags) add(c *cobra.Command) {
 // report writes the report wherever it was asked for.
 func (o *outputFlags) report(s *shell, r *snapshots.Report) error {
 	if o.json != "-" {
-		if err := writeTable(s.out, r); err != nil {
+		if err := snapshots.WriteTable(s.out, r); err != nil {
 			return err
 		}
 	}
@@ -39,7 +39,7 @@ func (o *outputFlags) report(s *shell, r *snapshots.Report) error {
 	for _, x := range []struct {
 		path, inFolder string
 		write          func(io.Writer, *snapshots.Report) error
-	}{{o.json, "report.json", writeJSON}, {o.junit, "report.junit.xml", writeJUnit}, {o.markdown, "report.md", writeMarkdown}} {
+	}{{o.json, "report.json", snapshots.WriteJSON}, {o.junit, "report.junit.xml", snapshots.WriteJUnit}, {o.markdown, "report.md", snapshots.WriteMarkdown}} {
 		var b bytes.Buffer
 		if err := x.write(&b, r); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (o *outputFlags) summary(r *snapshots.Report) error {
 	if err != nil {
 		return err
 	}
-	if err := writeMarkdown(f, r); err != nil {
+	if err := snapshots.WriteMarkdown(f, r); err != nil {
 		f.Close()
 		return err
 	}
