@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"strings"
+
+	"assay/gates"
+)
+
+// gateSet is one set of definitions with the words that introduce it.
+type gateSet struct {
+	Set   gates.Set
+	Gates []gateEntry
+}
+
+type gateEntry struct {
+	*gates.Definition
+	Checks []checkEntry
+}
+
+type checkEntry struct{ What, Rung, Tolerance, Why string }
+
+func gatesData() (any, error) {
+	var all []gateSet
+	for _, set := range []gates.Set{gates.OnFixtures, gates.OnModel, gates.OnReal} {
+		definitions, err := gates.Load(set)
+		if err != nil {
+			return nil, err
+		}
+		s := gateSet{Set: set}
+		for i := range definitions {
+			e := gateEntry{Definition: &definitions[i]}
+			for j := range definitions[i].Checks {
+				e.Checks = append(e.Checks, checkOf(&definitions[i].Checks[j]))
+			}
+			s.Gates = append(s.Gates, e)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func checkOf(c *gates.Check) checkEntry {
+	_, tolerance, _ := strings.Cut(c.String(), ": ")
+	return checkEntry{What: c.What, Rung: c.Rung.String(), Tolerance: tolerance, Why: c.Why}
+}
