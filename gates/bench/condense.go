@@ -132,24 +132,24 @@ func (l *limits) judge(p *snapshots.BenchPhase, disagreement string) (warning st
 }
 
 // Ready is the phase of a ratio that counts from opening the file until tokens can
-// be evaluated: our load and prepare, a peer's load.
+// be evaluated: our load and prepare; a peer's load may hold both.
 const Ready = "load+prepare"
 
 // ratios compares pair by pair. A void phase of either side gives none.
 func ratios(b *snapshots.Bench, ours, peer series) error {
 	of := ours.engine + "/" + peer.engine
 	for _, c := range []struct {
-		name       string
-		ours, peer []string
+		name   string
+		phases []string
 	}{
-		{Ready, []string{engine.PhaseLoad, engine.PhasePrepare}, []string{engine.PhaseLoad}},
-		{engine.PhasePrompt, []string{engine.PhasePrompt}, []string{engine.PhasePrompt}},
-		{engine.PhaseDecode, []string{engine.PhaseDecode}, []string{engine.PhaseDecode}},
+		{Ready, []string{engine.PhaseLoad, engine.PhasePrepare}},
+		{engine.PhasePrompt, []string{engine.PhasePrompt}},
+		{engine.PhaseDecode, []string{engine.PhaseDecode}},
 	} {
-		if void(&b.Runs[0], c.ours) || void(&b.Runs[1], c.peer) {
+		if void(&b.Runs[0], c.phases) || void(&b.Runs[1], c.phases) {
 			continue
 		}
-		x, y := times(&b.Runs[0], c.ours), times(&b.Runs[1], c.peer)
+		x, y := times(&b.Runs[0], c.phases), times(&b.Runs[1], c.phases)
 		if x == nil || y == nil {
 			continue
 		}
@@ -162,12 +162,13 @@ func ratios(b *snapshots.Bench, ours, peer series) error {
 	return nil
 }
 
-// times adds up phases sample by sample; nil when one is missing.
+// times adds up those of the phases that the engine has, sample by sample; nil
+// when it has none.
 func times(r *snapshots.Run, phases []string) (sum []float64) {
 	for _, name := range phases {
 		i := slices.IndexFunc(r.Phases, func(p snapshots.BenchPhase) bool { return p.Phase == name })
 		if i < 0 {
-			return nil
+			continue
 		}
 		if sum == nil {
 			sum = make([]float64, len(r.Phases[i].Samples))
