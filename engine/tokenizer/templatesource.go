@@ -66,6 +66,7 @@ func (p *templateReader) next() error {
 		return err
 	}
 	if kind == '%' && strings.TrimSpace(content) == "raw" {
+		p.keepLines(content)
 		return p.raw(end)
 	}
 	p.out.WriteString("{" + string(kind) + " " + content + " " + closing(kind))
@@ -161,6 +162,7 @@ func (p *templateReader) raw(end int) error {
 		content, end, err := readTag(p.source, body, '%')
 		if err == nil && strings.TrimSpace(content) == "endraw" {
 			p.textBefore(p.source[start:i], '%', sign)
+			p.keepLines(content)
 			p.finish(end, '%')
 			return nil
 		}

@@ -55,7 +55,7 @@ func TestTemplatesThatCannotBeReadAreNamedWithTheirLine(t *testing.T) {
 }
 
 func FuzzPrepareTemplate(f *testing.F) {
-	for _, s := range []string{"a {{- b }} c", "{% raw -%} x {%- endraw %}", "{# x -#}\n y", "{{ {'a': {'b': \"}}\"}} }}", "{%+ if x +%}\n{% endif %}"} {
+	for _, s := range []string{"a {{- b }} c", "{% raw -%} x {%- endraw %}", "{# x -#}\n y", "{{ {'a': {'b': \"}}\"}} }}", "{%+ if x +%}\n{% endif %}", "{%raw\r%}{%\nendraw\n%}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
