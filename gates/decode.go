@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -80,10 +81,16 @@ func decodeJob(ctx context.Context, r *run, c *Case) ([]snapshots.Result, error)
 			fail(&x, fmt.Sprintf("%d tensors are recorded, %d are here", len(want), same))
 		}
 		x.Value = fmt.Sprintf("%d of %d tensors, %d values", same, len(want), values)
-		x.Fixture = c.subject() + " / " + recorded.Engine
+		x.Fixture = c.subject() + " / " + firstWords(recorded.Engine)
 		results = append(results, x)
 	}
 	return results, nil
+}
+
+// firstWords is "llama.cpp v0.4.0" of a longer description.
+func firstWords(s string) string {
+	w := strings.Fields(s)
+	return strings.TrimSuffix(strings.Join(w[:min(2, len(w))], " "), ",")
 }
 
 // rowsOf splits a tensor into rows: the last dimension is the length.

@@ -47,6 +47,9 @@ type Definition struct {
 	KV          []string `yaml:"kv,flow"`
 	// Evidence is a recording below the fixtures.
 	Evidence string `yaml:"evidence"`
+	// RecordedOf is the file that the recording was made of, when it is another one
+	// whose weights have the same values.
+	RecordedOf string `yaml:"recorded_of"`
 	// For is set in gates for one real checkpoint and the recordings of it, which
 	// the user names.
 	For *Subject `yaml:"for"`
@@ -66,6 +69,8 @@ type Definition struct {
 	Levels  []string `yaml:"levels,flow"`
 	// Cross runs every combination of the three; otherwise one is changed at a time.
 	Cross bool `yaml:"cross"`
+	// Prompt is the golden prompt to feed: "story" when empty (invariance).
+	Prompt string `yaml:"prompt"`
 	// Tokens is how many ids a gate without recorded prompts feeds (invariance, restore, bench).
 	Tokens int `yaml:"tokens"`
 	// Split is how many of them are fed before the snapshot (restore), or belong to the prompt (bench).

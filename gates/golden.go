@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -18,7 +19,8 @@ type Golden struct {
 	Contract int `yaml:"contract"`
 	// Command made the file.
 	Command string `yaml:"command"`
-	// Prompts are the fed ids by the name of the tokenizer's family.
+	// Prompts are the fed ids: story-FAMILY in the ids of that tokenizer, long for
+	// contexts that attention splits.
 	Prompts map[string][]int32 `yaml:"prompts,flow"`
 	Entries []GoldenEntry      `yaml:"entries"`
 }
@@ -52,11 +54,12 @@ func (g *Golden) entry(c *Case) (*GoldenEntry, []int32, error) {
 	if g.Contract != arith.ContractVersion {
 		return nil, nil, fmt.Errorf("gates: golden.yaml belongs to version %d of the arithmetic contract, this build has version %d: the golden bits are to be made anew, with the reason for the new version", g.Contract, arith.ContractVersion)
 	}
+	prompt := first(c.Prompt, "story")
 	i := slices.IndexFunc(g.Entries, func(e GoldenEntry) bool {
-		return e.Model == c.Model && e.Activations == c.Activations.String() && e.KV == c.KV.String()
+		return strings.HasPrefix(e.Prompt, prompt) && e.Model == c.Model && e.Activations == c.Activations.String() && e.KV == c.KV.String()
 	})
 	if i < 0 {
-		return nil, nil, fmt.Errorf("gates: golden.yaml has no entry for %s %s K/V %s", c.Model, c.Activations, c.KV)
+		return nil, nil, fmt.Errorf("gates: golden.yaml has no entry for %s %s K/V %s, prompt %s", c.Model, c.Activations, c.KV, prompt)
 	}
 	ids := g.Prompts[g.Entries[i].Prompt]
 	if len(ids) == 0 {

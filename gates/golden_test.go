@@ -22,13 +22,13 @@ import (
 
 // goldenModels are the fixtures with golden bits and the prompt that each is fed.
 var goldenModels = []struct{ model, prompt string }{
-	{"models/llama", "llama"}, {"models/llama-F32.gguf", "llama"}, {"models/llama-F16.gguf", "llama"}, {"models/llama-BF16.gguf", "llama"}, {"models/llama-Q8_0.gguf", "llama"},
-	{"models/llama-Q4_0.gguf", "llama"}, {"models/llama-Q4_1.gguf", "llama"}, {"models/llama-256-Q6_K.gguf", "llama"}, {"models/qwen2", "qwen2"}, {"models/qwen2-Q4_0.gguf", "qwen2"},
+	{"models/llama", "story-llama"}, {"models/llama-F32.gguf", "story-llama"}, {"models/llama-F16.gguf", "story-llama"}, {"models/llama-BF16.gguf", "story-llama"}, {"models/llama-Q8_0.gguf", "story-llama"},
+	{"models/llama-Q4_0.gguf", "story-llama"}, {"models/llama-Q4_1.gguf", "story-llama"}, {"models/llama-256-Q6_K.gguf", "story-llama"}, {"models/qwen2", "story-qwen2"}, {"models/qwen2-Q4_0.gguf", "story-qwen2"},
 }
 
 // goldenPrompts are recordings whose story-start is fed, with the ids that the
 // other engine produced: 71 ids, more than one block of keys in attention.
-var goldenPrompts = map[string]string{"llama": "evidence/llama-F32", "qwen2": "evidence/qwen2-Q4_0"}
+var goldenPrompts = map[string]string{"story-llama": "evidence/llama-F32", "story-qwen2": "evidence/qwen2-Q4_0"}
 
 // TestGoldenBits holds this build and machine to the frozen bits: one pass at
 // the best level in pieces of 7. The gates vary chunks, threads and levels; this
@@ -49,6 +49,7 @@ func TestGoldenBits(t *testing.T) {
 		}
 		t.Run(e.Model+" "+e.Activations+" "+e.KV, func(t *testing.T) {
 			c := caseOf(t, e.Model, e.Activations, e.KV)
+			c.Prompt = e.Prompt
 			entry, ids, err := golden.entry(c)
 			require.NoError(t, err)
 			assert.Empty(t, entry.differs(traceOf(t, dir, c, "", ids)))
@@ -105,22 +106,31 @@ func writeGolden(t *testing.T, dir string) {
 		i := slices.IndexFunc(m.Prompts, func(p oracle.Prompt) bool { return p.Name == "story-start" })
 		g.Prompts[name] = m.Prompts[i].Fed()
 	}
+	g.Prompts[longPrompt] = spread(arith.AttentionSplit+70, 512)
+	g.Entries = append(g.Entries, goldenEntry(t, dir, caseOf(t, "models/llama-Q4_0.gguf", "int8", "f16"), longPrompt, g.Prompts[longPrompt]))
 	for _, x := range goldenModels {
 		for _, mode := range modesOf(t, filepath.Join(dir, x.model)) {
 			for _, format := range []string{"f16", "f32"} {
-				c := caseOf(t, x.model, mode, format)
-				got := traceOf(t, dir, c, cpu.Scalar.String(), g.Prompts[x.prompt])
-				e := GoldenEntry{Model: x.model, Activations: mode, KV: format, Prompt: x.prompt, Logits: got.logitsSHA256()}
-				for l := range got.keys {
-					e.Layers = append(e.Layers, got.layerSHA256(l))
-				}
-				g.Entries = append(g.Entries, e)
+				g.Entries = append(g.Entries, goldenEntry(t, dir, caseOf(t, x.model, mode, format), x.prompt, g.Prompts[x.prompt]))
 			}
 		}
 	}
 	b, err := yaml.Marshal(g)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile("../fixtures/golden.yaml", b, 0o644))
+}
+
+// longPrompt is longer than what attention treats in one part.
+const longPrompt = "long"
+
+// goldenEntry is computed at the scalar level, whose code is the contract's own.
+func goldenEntry(t *testing.T, dir string, c *Case, prompt string, ids []int32) GoldenEntry {
+	got := traceOf(t, dir, c, cpu.Scalar.String(), ids)
+	e := GoldenEntry{Model: c.Model, Activations: c.Activations.String(), KV: c.KV.String(), Prompt: prompt, Logits: got.logitsSHA256()}
+	for l := range got.keys {
+		e.Layers = append(e.Layers, got.layerSHA256(l))
+	}
+	return e
 }
 
 // modesOf: float weights compute the same in both modes.

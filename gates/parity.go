@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/engine"
+	"assay/engine/checkpoint"
 	"assay/gates/parity"
 	"assay/oracle"
 	"assay/snapshots"
@@ -24,7 +25,7 @@ func parityJob(ctx context.Context, r *run, c *Case) ([]snapshots.Result, error)
 		return nil, err
 	}
 	defer m.Close()
-	if err := s.verify(m); err != nil {
+	if err := r.verify(s.evidence, m, c); err != nil {
 		return nil, err
 	}
 	o := parity.Options{KV: c.KV, Batch: c.Batch, Diverges: c.Diverges, State: true}
@@ -88,13 +89,23 @@ func (s *sources) close() {
 	}
 }
 
-// verify makes sure that the recording was made from the opened files.
-func (s *sources) verify(m *engine.Model) error {
-	digest, err := m.Checkpoint().Digest()
+// verify makes sure that the recording was made from the opened files, or from
+// those that the definition names.
+func (r *run) verify(e *oracle.Evidence, m *engine.Model, c *Case) error {
+	of := m.Checkpoint()
+	if c.RecordedOf != "" {
+		other, err := checkpoint.Open(r.path(c.RecordedOf))
+		if err != nil {
+			return err
+		}
+		defer other.Close()
+		of = other
+	}
+	digest, err := of.Digest()
 	if err != nil {
 		return err
 	}
-	return s.evidence.VerifyCheckpoint(digest)
+	return e.VerifyCheckpoint(digest)
 }
 
 // alsoTo hands rows of the recording's prompts to the same prompts of the
