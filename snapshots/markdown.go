@@ -27,7 +27,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 		g := grid{header: []string{"gate", "check", "on", "rung", "value", "tolerance", "why", "verdict"}}
 		for i := range r.Results {
 			x := &r.Results[i]
-			g.add(cell(x.Gate), cell(x.Check), cell(x.Fixture), cell(x.Rung), cell(x.Value), cell(x.Tolerance), cell(x.Why), verdictCell(x.Verdict))
+			g.add(cell(x.Gate), cell(r.check(i)), cell(x.Fixture), cell(x.Rung), cell(x.Value), cell(x.Tolerance), cell(x.Why), verdictCell(x.Verdict))
 		}
 		if err := g.markdown(&b); err != nil {
 			return err

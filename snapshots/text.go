@@ -16,7 +16,7 @@ import (
 // value and tolerance, the reasons of the tolerances, what did not hold and where
 // to look, the benchmark, and the count of verdicts.
 func WriteTable(w io.Writer, r *Report) error {
-	g := grid{header: []string{"gate", "check", "on", "rung", "value", "tolerance", "verdict"}, widest: map[int]int{1: 16, 2: 26, 4: 40, 5: 26}}
+	g := grid{header: []string{"gate", "check", "on", "rung", "value", "tolerance", "verdict"}, widest: map[int]int{1: 20, 2: 26, 4: 40, 5: 30}}
 	gate := ""
 	for i := range r.Results {
 		x := &r.Results[i]
@@ -25,7 +25,7 @@ func WriteTable(w io.Writer, r *Report) error {
 			name = ""
 		}
 		gate = x.Gate
-		g.add(name, x.Check, x.Fixture, x.Rung, x.Value, x.Tolerance, loud(x.Verdict))
+		g.add(name, r.check(i), x.Fixture, x.Rung, x.Value, x.Tolerance, loud(x.Verdict))
 	}
 	if err := g.text(w); err != nil {
 		return err
@@ -56,6 +56,22 @@ func WriteTable(w io.Writer, r *Report) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", r.Summary())
 	return err
+}
+
+// check names the check of result i, with its phase where the result next to it
+// differs in nothing else.
+func (r *Report) check(i int) string {
+	x := &r.Results[i]
+	for _, k := range []int{i - 1, i + 1} {
+		if k < 0 || k >= len(r.Results) {
+			continue
+		}
+		y := &r.Results[k]
+		if y.Gate == x.Gate && y.Check == x.Check && y.Fixture == x.Fixture && y.Phase != x.Phase {
+			return x.Check + " " + x.Phase
+		}
+	}
+	return x.Check
 }
 
 // verdicts in the order of reports.

@@ -89,9 +89,17 @@ func (c *child) Sample(ctx context.Context, j Job) (*Sample, error) {
 // differs between the two is the noise of the machine.
 func Self(command ...string) Engine { return &child{command} }
 
-// inside takes samples of the engine in this process.
+// inside takes samples of the engine in this process, whose peak of memory is not
+// that of the engine alone.
 type inside struct{}
 
 func (inside) Name() string { return "assay" }
 
-func (inside) Sample(ctx context.Context, j Job) (*Sample, error) { return Once(ctx, j) }
+func (inside) Sample(ctx context.Context, j Job) (*Sample, error) {
+	s, err := Once(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	s.PeakRSS = 0
+	return s, nil
+}

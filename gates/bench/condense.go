@@ -62,7 +62,7 @@ func phase(r series, first Timing) (*snapshots.BenchPhase, error) {
 		return nil, err
 	}
 	p.Median, p.Low, p.High = e.Value, e.Low, e.High
-	if p.Tokens > 0 && p.Median > 0 && p.Phase != engine.PhaseBoundary {
+	if evaluates := p.Phase == engine.PhasePrompt || p.Phase == engine.PhaseDecode; evaluates && p.Median > 0 {
 		p.TokensPerSec = float64(p.Tokens) / p.Median
 	}
 	return p, nil
