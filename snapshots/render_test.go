@@ -181,6 +181,18 @@ func TestPhasesTellResultsApart(t *testing.T) {
 	assert.Equal(t, []string{"phases prompt", "phases decode", "phases"}, []string{r.check(0), r.check(1), r.check(2)})
 }
 
+func TestReasonsNameAFewOfTheirGates(t *testing.T) {
+	var results []Result
+	for _, gate := range []string{"a", "b", "c", "d", "a"} {
+		results = append(results, Result{Gate: gate, Check: "ids", Tolerance: "same", Why: "so"})
+	}
+	assert.Equal(t, "ids of a, b, c (same)", reasonsOf(results[:3])[0].title())
+	all := reasonsOf(append(results, Result{Gate: "a", Check: "kv", Why: "other"}, Result{Gate: "x"}))
+	require.Len(t, all, 2)
+	assert.Equal(t, "ids of a, b and 2 more gates (same)", all[0].title())
+	assert.Equal(t, "kv of a", all[1].title())
+}
+
 func TestTextIsWrappedButDiagnosesAreNot(t *testing.T) {
 	long := strings.Repeat("word ", 60)
 	for line := range strings.Lines(indent(long, "    ")) {

@@ -16,16 +16,15 @@ import (
 // value and tolerance, the reasons of the tolerances, what did not hold and where
 // to look, the benchmark, and the count of verdicts.
 func WriteTable(w io.Writer, r *Report) error {
-	g := grid{header: []string{"gate", "check", "on", "rung", "value", "tolerance", "verdict"}, widest: map[int]int{1: 20, 2: 26, 4: 40, 5: 30}}
+	g := grid{header: []string{"gate", "on", "rung", "value", "tolerance", "verdict"}, widest: map[int]int{0: 32, 1: 44, 3: 44, 4: 32}}
 	gate := ""
 	for i := range r.Results {
 		x := &r.Results[i]
-		name := x.Gate
-		if name == gate {
-			name = ""
+		if x.Gate != gate || i == 0 {
+			g.add(x.Gate, "", "", "", "", "")
 		}
 		gate = x.Gate
-		g.add(name, r.check(i), x.Fixture, x.Rung, x.Value, x.Tolerance, loud(x.Verdict))
+		g.add("· "+r.check(i), x.Fixture, x.Rung, x.Value, x.Tolerance, loud(x.Verdict))
 	}
 	if err := g.text(w); err != nil {
 		return err
@@ -134,12 +133,19 @@ func (x *Result) said() string {
 
 // reason is why a tolerance has its size, with the checks that share it.
 type reason struct {
-	tolerance, why string
-	checks         []string
+	check, tolerance, why string
+	gates                 []string
 }
 
+// title names the check, where it is made, and the tolerance.
 func (y *reason) title() string {
-	s := strings.Join(y.checks, ", ")
+	const few = 3
+	s := y.check + " of "
+	if n := len(y.gates); n > few {
+		s += fmt.Sprintf("%s and %d more gates", strings.Join(y.gates[:few-1], ", "), n-few+1)
+	} else {
+		s += strings.Join(y.gates, ", ")
+	}
 	if y.tolerance != "" {
 		s += " (" + y.tolerance + ")"
 	}
@@ -154,14 +160,13 @@ func reasonsOf(results []Result) []*reason {
 		if x.Why == "" {
 			continue
 		}
-		check := strings.TrimSpace(x.Gate + " " + x.Check)
-		k := slices.IndexFunc(all, func(y *reason) bool { return y.tolerance == x.Tolerance && y.why == x.Why })
+		k := slices.IndexFunc(all, func(y *reason) bool { return y.check == x.Check && y.tolerance == x.Tolerance && y.why == x.Why })
 		if k < 0 {
-			all = append(all, &reason{tolerance: x.Tolerance, why: x.Why})
+			all = append(all, &reason{check: x.Check, tolerance: x.Tolerance, why: x.Why})
 			k = len(all) - 1
 		}
-		if !slices.Contains(all[k].checks, check) {
-			all[k].checks = append(all[k].checks, check)
+		if !slices.Contains(all[k].gates, x.Gate) {
+			all[k].gates = append(all[k].gates, x.Gate)
 		}
 	}
 	return all
