@@ -30,7 +30,7 @@ func gatesData() (any, error) {
 		for i := range definitions {
 			e := gateEntry{Definition: &definitions[i]}
 			for j := range definitions[i].Checks {
-				e.Checks = append(e.Checks, checkOf(&definitions[i].Checks[j]))
+				e.Checks = append(e.Checks, checkOf(&definitions[i], j))
 			}
 			s.Gates = append(s.Gates, e)
 		}
@@ -39,7 +39,16 @@ func gatesData() (any, error) {
 	return all, nil
 }
 
-func checkOf(c *gates.Check) checkEntry {
-	_, tolerance, _ := strings.Cut(c.String(), ": ")
-	return checkEntry{What: c.What, Rung: c.Rung.String(), Tolerance: tolerance, Why: c.Why}
+func checkOf(d *gates.Definition, i int) checkEntry {
+	c := &d.Checks[i]
+	e := checkEntry{What: c.What, Rung: c.Rung.String(), Why: c.Why}
+	if c.Of != "" {
+		e.What += " of " + c.Of
+	}
+	if d.Kind == gates.Bench { // which compares with the machine, not with a recording
+		e.Rung, e.Tolerance = "", "at most 100 % of a measured ceiling"
+		return e
+	}
+	_, e.Tolerance, _ = strings.Cut(c.String(), ": ")
+	return e
 }

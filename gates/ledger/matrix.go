@@ -144,7 +144,7 @@ func (m *matrix) models() error {
 			continue
 		}
 		for j := range d.Checks {
-			c := checkOf(&d.Checks[j])
+			c := checkOf(d, j)
 			for _, model := range d.Models {
 				m.Models = append(m.Models, modelRow{
 					Model: path.Base(model), Activations: strings.Join(d.Activations, ", "), KV: strings.Join(d.KV, ", "),
