@@ -229,11 +229,7 @@ func kindOf(name string) string {
 // diagnosis is what leads to the cause, in lines.
 func diagnosis(replay *parity.Result) []string {
 	var lines []string
-	all := replay.Diagnose()
-	for _, d := range all {
-		if d.First == nil && len(all) > 1 {
-			continue
-		}
+	for _, d := range replay.Diagnose() {
 		lines = append(lines, strings.Split(d.String(), "\n")...)
 	}
 	return lines

@@ -19,11 +19,16 @@ import (
 func structureJob(ctx context.Context, r *run, c *Case) ([]snapshots.Result, error) {
 	hashed := 0
 	if r.options.Model == "" { // before anything reads the bytes
-		n, err := fixtures.Verify(r.dir, c.Model)
-		if err != nil {
-			return nil, err
+		for _, name := range []string{c.Model, c.Evidence} {
+			if name == "" {
+				continue
+			}
+			n, err := fixtures.Verify(r.dir, name)
+			if err != nil {
+				return nil, err
+			}
+			hashed += n
 		}
-		hashed = n
 	}
 	m, err := r.open(ctx, c)
 	if err != nil {

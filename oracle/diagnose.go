@@ -169,6 +169,10 @@ func (x *examiner) firstBad(d *Difference) int {
 // logits looks at the rows of logits when no state tensor diverges.
 func (x *examiner) logits() Diagnosis {
 	s := x.rows
+	if s != nil && s.Differ > 1 && s.MaxAbs*s.MaxAbs > 0.9*s.sum.dd {
+		return Diagnosis{Where: fmt.Sprintf("one logit carries the whole difference: id %d at %s, ours %.6g, recorded %.6g", s.At.Index, s.At, s.Got, s.Want),
+			Hints: []string{"every other value agrees as float sums do, so no weight and no operation is wrong: a defect of that value, in the recording or in one output row of the head"}}
+	}
 	if s == nil || s.Values == 0 || math.Sqrt(s.NMSE()) <= x.rel {
 		return Diagnosis{Where: fmt.Sprintf("no tensor diverges by more than %.3g of its size", x.rel)}
 	}

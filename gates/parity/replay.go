@@ -45,14 +45,19 @@ type Result struct {
 // Prompt gives the row statistics of one prompt.
 func (r *Result) Prompt(i int) *oracle.RowStats { return r.rows.Prompt(i) }
 
-// Diagnose names the first tensor that diverges, prompt by prompt.
+// Diagnose names the first tensor that diverges, for each prompt with recorded
+// states; when none diverges, what the logits of all prompts tell.
 func (r *Result) Diagnose() []oracle.Diagnosis {
 	var out []oracle.Diagnosis
+	var last []oracle.Difference
 	for _, i := range slices.Sorted(maps.Keys(r.State)) {
-		out = append(out, oracle.Diagnose(r.State[i], r.Prompt(i), r.Diverges))
+		last = r.State[i]
+		if d := oracle.Diagnose(last, r.Prompt(i), r.Diverges); d.First != nil {
+			out = append(out, d)
+		}
 	}
 	if len(out) == 0 {
-		out = append(out, oracle.Diagnose(nil, r.Rows, r.Diverges))
+		out = append(out, oracle.Diagnose(last, r.Rows, r.Diverges))
 	}
 	return out
 }
