@@ -33,7 +33,7 @@ type primitive struct {
 }
 
 // modelRow is one whole model that a gate compares with another engine.
-type modelRow struct{ Model, Activations, KV, Gate, Check, Tolerance string }
+type modelRow struct{ Model, Activations, KV, Gate, Check, Rung, Tolerance string }
 
 const (
 	bits    = "bits"
@@ -148,7 +148,7 @@ func (m *matrix) models() error {
 			for _, model := range d.Models {
 				m.Models = append(m.Models, modelRow{
 					Model: path.Base(model), Activations: strings.Join(d.Activations, ", "), KV: strings.Join(d.KV, ", "),
-					Gate: d.Name, Check: c.What, Tolerance: c.Tolerance,
+					Gate: d.Name, Check: c.What, Rung: c.Rung, Tolerance: c.Tolerance,
 				})
 			}
 		}
