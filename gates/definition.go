@@ -212,7 +212,7 @@ func (d *Definition) check() string {
 		}
 	}
 	for _, k := range d.KV {
-		if _, err := parseKV(k); err != nil {
+		if _, err := ParseKV(k); err != nil {
 			return err.Error()
 		}
 	}

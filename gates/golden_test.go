@@ -83,7 +83,7 @@ func caseOf(t *testing.T, model, activations, format string) *Case {
 	t.Helper()
 	a, err := engine.ParseActivations(activations)
 	require.NoError(t, err)
-	k, err := parseKV(format)
+	k, err := ParseKV(format)
 	require.NoError(t, err)
 	return &Case{Definition: &Definition{}, Model: model, Activations: a, KV: k}
 }

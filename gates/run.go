@@ -266,7 +266,7 @@ func (r *run) expand(d *Definition) ([]Case, error) {
 				if err != nil {
 					return nil, err
 				}
-				format, err := parseKV(k)
+				format, err := ParseKV(k)
 				if err != nil {
 					return nil, err
 				}
@@ -288,7 +288,8 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-func parseKV(name string) (kv.Type, error) {
+// ParseKV reads the name of a K/V format; the empty name is F16, the default.
+func ParseKV(name string) (kv.Type, error) {
 	switch name {
 	case "", kv.F16.String():
 		return kv.F16, nil

@@ -52,9 +52,14 @@ func (r *Result) Diagnose() []oracle.Diagnosis {
 	var last []oracle.Difference
 	for _, i := range slices.Sorted(maps.Keys(r.State)) {
 		last = r.State[i]
-		if d := oracle.Diagnose(last, r.Prompt(i), r.Diverges); d.First != nil {
-			out = append(out, d)
+		d := oracle.Diagnose(last, r.Prompt(i), r.Diverges)
+		if d.First == nil {
+			continue
 		}
+		if n := r.FirstNode(i); n != nil {
+			d.Hints = append(d.Hints, "first diverging intermediate, in the order of computation: "+n.String())
+		}
+		out = append(out, d)
 	}
 	if len(out) == 0 {
 		out = append(out, oracle.Diagnose(last, r.Rows, r.Diverges))
@@ -124,7 +129,7 @@ func (p *progress) row() {
 
 func (r *Result) prompt(ctx context.Context, m *engine.Model, i int, o Options, p *progress) error {
 	e := r.Evidence
-	c := &collector{m: m, hidden: map[string][]float32{}}
+	c := &collector{m: m, e: e, prompt: i, hidden: map[string][]float32{}, nodes: map[string][]float32{}}
 	var rowErr error
 	observer := &engine.Observer{Logits: func(pos int, row []float32) {
 		if err := r.rows.Row(i, pos, row); err != nil && rowErr == nil {
@@ -137,6 +142,9 @@ func (r *Result) prompt(ctx context.Context, m *engine.Model, i int, o Options, 
 	}}
 	if o.State && e.Tensor(i, "hidden.L0") != nil {
 		observer.Hidden = c.addHidden
+	}
+	if o.State && c.wantsNodes() {
+		observer.Node = c.addNode
 	}
 	fed := e.Manifest.Prompts[i].Fed()
 	s, err := m.NewSession(engine.SessionOptions{Context: len(fed), KV: o.KV, Chunk: o.Chunk, Observer: observer})
@@ -181,8 +189,25 @@ func feed(ctx context.Context, s *engine.Session, p *oracle.Prompt, batch bool) 
 
 // collector gathers the state of one prompt.
 type collector struct {
-	m      *engine.Model
-	hidden map[string][]float32
+	m             *engine.Model
+	e             *oracle.Evidence
+	prompt        int
+	hidden, nodes map[string][]float32
+}
+
+// wantsNodes tells whether the recording has intermediates of the first layer.
+// Recordings whose keys are in another order are compared by state only.
+func (c *collector) wantsNodes() bool {
+	order, err := c.e.Manifest.KeyOrder()
+	return err == nil && order == KeyOrder(c.m) && slices.ContainsFunc(nodes, func(n node) bool {
+		return recordedNode(c.e, c.prompt, n.name, 0) != ""
+	})
+}
+
+func (c *collector) addNode(name string, layer, _ int, row []float32) {
+	if to := recordedNode(c.e, c.prompt, name, layer); to != "" {
+		c.nodes[to] = append(c.nodes[to], row...)
+	}
 }
 
 func (c *collector) addHidden(layer, _ int, row []float32) {
@@ -191,7 +216,7 @@ func (c *collector) addHidden(layer, _ int, row []float32) {
 }
 
 func (c *collector) state(s *engine.Session) oracle.State {
-	st := oracle.State{Hidden: c.hidden, Keys: map[int][]float32{}, Values: map[int][]float32{}, KeyOrder: KeyOrder(c.m)}
+	st := oracle.State{Hidden: c.hidden, Nodes: c.nodes, Keys: map[int][]float32{}, Values: map[int][]float32{}, KeyOrder: KeyOrder(c.m)}
 	for l := range c.m.Config().Layers {
 		st.Keys[l], st.Values[l], _ = s.KeyValue(l)
 	}
