@@ -93,8 +93,10 @@ type Check struct {
 	oracle.Tolerance `yaml:",inline"`
 	// Of is what is compared with: the recording (when empty), the rows of a
 	// "reference" or a "text" of which another engine's mean NLL is known.
-	Of  string `yaml:"of"`
-	Why string `yaml:"why"` // the reason for the size of the tolerance
+	Of string `yaml:"of"`
+	// Only narrows states to those of one place: "L0", "embed" (hidden, kv).
+	Only string `yaml:"only"`
+	Why  string `yaml:"why"` // the reason for the size of the tolerance
 }
 
 // whats are the checks that each kind can make.

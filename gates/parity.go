@@ -28,7 +28,7 @@ func parityJob(ctx context.Context, r *run, c *Case) ([]snapshots.Result, error)
 	if err := r.verify(s.evidence, m, c); err != nil {
 		return nil, err
 	}
-	o := parity.Options{KV: c.KV, Batch: c.Batch, Diverges: c.Diverges, State: true}
+	o := parity.Options{KV: c.KV, Batch: c.Batch, Diverges: c.Diverges, State: true, Progress: r.steps(c)}
 	var reference *oracle.RowComparer
 	if s.reference != nil {
 		reference = oracle.NewRowComparer(s.reference)
@@ -165,7 +165,7 @@ func (s *sources) likelihood(ctx context.Context, m *engine.Model, c *Case, k *C
 		return nil, err
 	}
 	x := k.result(nllValue(got, s.text.MeanNLL))
-	x.Fixture = fmt.Sprintf("%s / %s, %d ids", c.subject(), s.text.Engine, len(s.text.IDs))
+	x.Fixture = fmt.Sprintf("%s / %s, %d ids", c.subject(), firstWords(s.text.Engine), len(s.text.IDs))
 	if apart := got/s.text.MeanNLL - 1; !(max(apart, -apart) <= k.NLL) {
 		fail(&x, fmt.Sprintf("mean NLL %.5g, recorded %.5g: more than %g %% apart", got, s.text.MeanNLL, 100*k.NLL))
 	}
@@ -189,7 +189,7 @@ func tensors(k *Check, replay *parity.Result, kinds ...string) snapshots.Result 
 	for _, diffs := range replay.State {
 		for i := range diffs {
 			d := &diffs[i]
-			if !slices.Contains(kinds, kindOf(d.Name)) {
+			if !slices.Contains(kinds, kindOf(d.Name)) || k.Only != "" && !strings.HasSuffix(d.Name, "."+k.Only) {
 				continue
 			}
 			n++

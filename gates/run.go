@@ -42,7 +42,8 @@ type Options struct {
 type Event struct {
 	Done, Total int               // cases
 	Case        string            // that begins, or that the result belongs to
-	Result      *snapshots.Result // nil when a case begins
+	Result      *snapshots.Result // nil when a case begins or goes on
+	Rows, Of    int               // rows of a recording that the case has replayed
 }
 
 // Case is one combination of a gate.
@@ -172,6 +173,18 @@ func (r *run) one(ctx context.Context, c *Case) {
 func (r *run) tell(c *Case, x *snapshots.Result) {
 	if r.options.Progress != nil {
 		r.options.Progress(Event{Done: r.done, Total: r.total, Case: c.String(), Result: x})
+	}
+}
+
+// steps tells how far a replay is, every few rows.
+func (r *run) steps(c *Case) func(done, total int) {
+	if r.options.Progress == nil {
+		return nil
+	}
+	return func(done, total int) {
+		if done%32 == 0 {
+			r.options.Progress(Event{Done: r.done, Total: r.total, Case: c.String(), Rows: done, Of: total})
+		}
 	}
 }
 

@@ -32,7 +32,11 @@ func (p *progress) event(e gates.Event) {
 	if p.failed > 0 {
 		failed = fmt.Sprintf(", %d failed", p.failed)
 	}
-	p.line(fmt.Sprintf("[%d/%d%s] %s", e.Done, e.Total, failed, e.Case))
+	rows := ""
+	if e.Of > 0 {
+		rows = fmt.Sprintf(" %d/%d rows", e.Rows, e.Of)
+	}
+	p.line(fmt.Sprintf("[%d/%d%s]%s %s", e.Done, e.Total, failed, rows, e.Case))
 }
 
 // count shows progress inside one long case.

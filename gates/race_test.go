@@ -1,0 +1,5 @@
+//go:build race
+
+package gates
+
+const raceDetector = true
