@@ -67,13 +67,16 @@ func prepare(ctx context.Context, c *checkpoint.Checkpoint, o Options, level cpu
 		o.Alter(spec)
 	}
 	pool := parallel.New(o.Threads)
-	w, err := decoder.Load(c, spec, pool, decoder.LoadOptions{Level: level, Float: o.Activations == Float32})
+	if o.Tuning.Goroutines {
+		pool = parallel.NewSpawning(o.Threads)
+	}
+	w, err := decoder.Load(c, spec, pool, decoder.LoadOptions{Level: level, Float: o.Activations == Float32, Tuning: o.Tuning})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("%s: %w", c.Path(), err)
 	}
 	m := &Model{checkpoint: c, spec: spec, weights: w, level: level, options: o, pool: pool}
-	m.runner = decoder.NewRunner(spec, w, pool)
+	m.runner = decoder.NewRunner(spec, w, pool, o.Tuning)
 	m.tokenizer = sync.OnceValues(func() (*tokenizer.Tokenizer, error) { return tokenizer.FromCheckpoint(c) })
 	m.load = []Phase{
 		{Name: PhaseLoad, Tokens: 0, Duration: loaded},
@@ -110,6 +113,9 @@ func (m *Model) WeightBytes() int { return m.weights.Bytes() }
 // Work is what one token costs: the bytes of weights read and the
 // multiply-adds of the matrix products, the output head included.
 func (m *Model) Work() (bytes, multiplyAdds int) { return m.weights.Work() }
+
+// Counters tells, by knob of the tuning, how often its mechanism was used.
+func (m *Model) Counters() map[string]int64 { return m.runner.Counters() }
 
 // Kernels tells, per weight format in use, which implementation multiplies it.
 func (m *Model) Kernels() map[string]string { return m.weights.Kernels() }

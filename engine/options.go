@@ -51,6 +51,9 @@ type Options struct {
 	// Alter changes the description of the architecture before it is used, for
 	// experiments and for seeding faults that gates must find.
 	Alter func(*decoder.Spec)
+
+	// Tuning changes how things are computed, never a bit of what; for experiments.
+	Tuning decoder.Tuning
 }
 
 func (o *Options) resolve() (cpu.Level, error) {

@@ -64,8 +64,11 @@ func (m *Model) NewSession(o SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	session := &Session{model: m, cache: cache, chunk: decoder.MaxBatch, logits: make([]float32, s.Vocab)}
+	if b := m.options.Tuning.Batch; b > 0 {
+		session.chunk = b
+	}
 	if o.Chunk > 0 {
-		session.chunk = min(o.Chunk, decoder.MaxBatch)
+		session.chunk = min(o.Chunk, session.chunk)
 	}
 	session.observe(o.Observer)
 	return session, nil

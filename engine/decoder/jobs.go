@@ -1,6 +1,8 @@
 package decoder
 
 import (
+	"time"
+
 	"assay/kernels/matmul"
 	"assay/kernels/quant"
 )
@@ -44,24 +46,13 @@ func (j *quantiseJob) Do(worker, lo, hi int) {
 				continue
 			}
 			rounding := matmul.Rounding(k)
-			p := panelOf(rounding, j.n, t)
-			a, b := rounding.Split(j.n, p), rounding.Split(j.n, p+1)
+			width := r.width(rounding)
+			p := matmul.PanelOf(j.n, width, t)
+			a, b := matmul.Split(j.n, width, p), matmul.Split(j.n, width, p+1)
 			column := rounding.ColumnBytes(j.width)
 			rounding.Pack(r.vec, row, r.panels[k][a*column:b*column], t-a, b-a)
 		}
 	}
-}
-
-// panelOf is the panel that holds column t of n.
-func panelOf(r matmul.Rounding, n, t int) int {
-	p := t * r.Panels(n) / n
-	for r.Split(n, p+1) <= t {
-		p++
-	}
-	for r.Split(n, p) > t {
-		p--
-	}
-	return p
 }
 
 // epilogue is what happens to a product while it is warm.
@@ -89,6 +80,7 @@ func (r *Runner) multiply(ms []*Matrix, n int, e epilogue, outs ...rows) {
 	if e == gated {
 		total = ms[0].groups()
 	}
+	r.count(ms)
 	r.pool.For(total, j.grain(total), j)
 }
 
@@ -104,6 +96,9 @@ type productJob struct {
 // at most 64 rows where many tokens reuse them from the cache, and for a single
 // token enough bytes that claiming costs nothing.
 func (j *productJob) grain(total int) int {
+	if g := j.r.tuning.Grain; g > 0 {
+		return g
+	}
 	workers := j.r.pool.Workers()
 	g := max(total/(workers*4), 1)
 	if j.n > 1 {
@@ -115,6 +110,9 @@ func (j *productJob) grain(total int) int {
 
 // Do multiplies the groups [lo, hi) of all matrices, counted through.
 func (j *productJob) Do(worker, lo, hi int) {
+	if j.r.tuning.Slow > 0 {
+		defer j.r.stretch(time.Now())
+	}
 	if j.e == gated {
 		j.gatedRows(worker, lo, hi)
 		return
@@ -134,7 +132,7 @@ func (j *productJob) Do(worker, lo, hi int) {
 // rowsOf multiplies groups [a, b) of matrix i and adds its bias.
 func (j *productJob) rowsOf(worker, i, a, b int) {
 	m, out := j.ms[i], j.outs[i]
-	m.multiply(a, b, j.r.panels[m.rounding], j.n, out.data, out.ld, j.r.workers[worker].group)
+	m.multiply(a, b, j.r.panels[m.rounding], j.n, j.r.width(m.rounding), out.data, out.ld, j.r.workers[worker].group)
 	if m.Bias != nil {
 		first, last := a*quant.TileRows, min(b*quant.TileRows, m.Rows)
 		for t := range j.n {
@@ -146,14 +144,18 @@ func (j *productJob) rowsOf(worker, i, a, b int) {
 func (j *productJob) gatedRows(worker, a, b int) {
 	j.rowsOf(worker, 0, a, b)
 	j.rowsOf(worker, 1, a, b)
-	first, last := a*quant.TileRows, min(b*quant.TileRows, j.ms[0].Rows)
-	activate := j.r.vec.SiLUMul
-	if j.r.spec.Gate == GELUTanh {
-		activate = j.r.vec.GELUMul
+	j.r.activate(j.n, a*quant.TileRows, min(b*quant.TileRows, j.ms[0].Rows))
+}
+
+// activate writes gate(gate) * up into the gate rows of n tokens.
+func (r *Runner) activate(n, first, last int) {
+	activate := r.vec.SiLUMul
+	if r.spec.Gate == GELUTanh {
+		activate = r.vec.GELUMul
 	}
-	for t := range j.n {
-		g := j.outs[0].data[t*j.outs[0].ld+first : t*j.outs[0].ld+last]
-		activate(g, g, j.outs[1].data[t*j.outs[1].ld+first:t*j.outs[1].ld+last])
+	for t := range n {
+		g := r.gate.data[t*r.gate.ld+first : t*r.gate.ld+last]
+		activate(g, g, r.up.data[t*r.up.ld+first:t*r.up.ld+last])
 	}
 }
 

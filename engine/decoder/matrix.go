@@ -3,7 +3,6 @@ package decoder
 import (
 	"fmt"
 
-	"assay/kernels/cpu"
 	"assay/kernels/matmul"
 	"assay/kernels/quant"
 )
@@ -25,13 +24,16 @@ type Matrix struct {
 }
 
 // newMatrix picks the kernel for a format, an activation mode and a level.
-func newMatrix(name string, f quant.Type, rows, cols int, float bool, level cpu.Level) (*Matrix, error) {
+func newMatrix(name string, f quant.Type, rows, cols int, o LoadOptions) (*Matrix, error) {
 	m := &Matrix{Name: name, Format: f, Rows: rows, Cols: cols}
 	product := f
-	if float && f.Quantised() {
+	if o.Float && f.Quantised() {
 		m.decode, product = true, quant.F32
 	}
-	m.kernel = matmul.Lookup(product, level)
+	m.kernel = matmul.Lookup(product, o.Level)
+	if v := matmul.LookupVariant(product, o.Level, o.Tuning.variant()); v != nil {
+		m.kernel = v
+	}
 	if m.kernel == nil || !quant.Decodable(f) {
 		return nil, fmt.Errorf("decoder: tensor %q: no kernel for %s", name, f)
 	}
@@ -50,17 +52,17 @@ func (m *Matrix) row(i int, dst []float32) error {
 
 // multiply writes out[c*ldo+row] for the rows of groups [lo, hi), row counted
 // from the matrix's first, against every panel of n columns. scratch holds one
-// decoded group where m.decode is set.
-func (m *Matrix) multiply(lo, hi int, panels []byte, n int, out []float32, ldo int, scratch []byte) {
+// decoded group where m.decode is set; width is that of the panels.
+func (m *Matrix) multiply(lo, hi int, panels []byte, n, width int, out []float32, ldo int, scratch []byte) {
 	const rows = quant.TileRows
 	if m.decode {
 		for g := lo; g < hi; g++ {
 			quant.DecodeGroup(m.Format, scratch, m.group(g, g+1), m.Cols)
-			m.panels(scratch[:quant.GroupBytes(quant.F32, m.Cols)], rows, panels, n, out[g*rows:], ldo)
+			m.panels(scratch[:quant.GroupBytes(quant.F32, m.Cols)], rows, panels, n, width, out[g*rows:], ldo)
 		}
 		return
 	}
-	m.panels(m.group(lo, hi), (hi-lo)*rows, panels, n, out[lo*rows:], ldo)
+	m.panels(m.group(lo, hi), (hi-lo)*rows, panels, n, width, out[lo*rows:], ldo)
 }
 
 func (m *Matrix) group(lo, hi int) []byte {
@@ -68,11 +70,10 @@ func (m *Matrix) group(lo, hi int) []byte {
 	return m.Tiles[lo*g : hi*g]
 }
 
-func (m *Matrix) panels(w []byte, rows int, panels []byte, n int, out []float32, ldo int) {
-	r := m.rounding
-	column := r.ColumnBytes(m.Cols)
-	for p := range r.Panels(n) {
-		a, b := r.Split(n, p), r.Split(n, p+1)
+func (m *Matrix) panels(w []byte, rows int, panels []byte, n, width int, out []float32, ldo int) {
+	column := m.rounding.ColumnBytes(m.Cols)
+	for p := range matmul.Panels(n, width) {
+		a, b := matmul.Split(n, width, p), matmul.Split(n, width, p+1)
 		m.kernel.Multiply(w, rows, m.Cols, panels[a*column:b*column], b-a, out[a*ldo:], ldo)
 	}
 }

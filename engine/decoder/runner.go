@@ -37,6 +37,9 @@ type Runner struct {
 	panels   panels
 	workers  []scratch
 
+	tuning   Tuning
+	counters counters
+
 	quantise quantiseJob
 	product  productJob
 	rotate   rotateJob
@@ -71,8 +74,8 @@ type scratch struct {
 }
 
 // NewRunner prepares passes over shared weights.
-func NewRunner(s *Spec, w *Weights, pool *parallel.Pool) *Runner {
-	r := &Runner{spec: s, weights: w, pool: pool, vec: vector.For(w.Level), att: attention.For(w.Level)}
+func NewRunner(s *Spec, w *Weights, pool *parallel.Pool, t Tuning) *Runner {
+	r := &Runner{tuning: t, spec: s, weights: w, pool: pool, vec: vector.For(w.Level), att: attention.For(w.Level)}
 	widest := max(s.Hidden, s.FFN, s.Heads*s.HeadDim)
 	r.workers = make([]scratch, pool.Workers())
 	decodes := false
@@ -175,7 +178,11 @@ func (r *Runner) layer(cache *kv.Cache, i, from, n int, want *Rows) {
 	r.node(want, "ffn_inp", i, n, r.x, s.Hidden)
 	r.pack(r.x, s.Hidden, n, y.FFNNorm, y.ffn)
 	r.nodeNorm(want, "ffn_norm", i, n, y.FFNNorm)
-	r.multiply(y.ffn, n, gated, r.gate, r.up)
+	if r.tuning.Separate {
+		r.separate(y, n)
+	} else {
+		r.multiply(y.ffn, n, gated, r.gate, r.up)
+	}
 	r.node(want, "ffn_gate_par", i, n, r.gate, s.FFN)
 	r.pack(r.gate, s.FFN, n, nil, y.down1)
 	r.multiply(y.down1, n, residual, r.y)
@@ -186,6 +193,14 @@ func (r *Runner) layer(cache *kv.Cache, i, from, n int, want *Rows) {
 // headBatch is the number of rows whose logits are computed together when
 // every row is asked for.
 const headBatch = 16
+
+// width is the panel width of a rounding.
+func (r *Runner) width(k matmul.Rounding) int {
+	if w := r.tuning.Columns; w > 0 {
+		return min(w, k.Columns())
+	}
+	return k.Columns()
+}
 
 // head computes logits: of the last token, or of each when they are asked for.
 func (r *Runner) head(n int, want *Rows) []float32 {

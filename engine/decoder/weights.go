@@ -36,6 +36,8 @@ type Weights struct {
 type LoadOptions struct {
 	Level cpu.Level
 	Float bool // float activations also for quantised weights
+
+	Tuning Tuning
 }
 
 // Load repacks a checkpoint's matrices into tiles, on all workers of the pool,
@@ -130,7 +132,7 @@ func (l *loader) matrix(name string, rows, cols int) *Matrix {
 		l.fail(fmt.Errorf("decoder: tensor %q is missing", name+".weight"))
 		return nil
 	}
-	m, err := newMatrix(t.Name, t.Type, rows, cols, l.o.Float, l.o.Level)
+	m, err := newMatrix(t.Name, t.Type, rows, cols, l.o)
 	if err != nil {
 		l.fail(err)
 		return nil
@@ -148,7 +150,11 @@ func (l *loader) repack(pool *parallel.Pool) (*memory.Block, error) {
 	for _, w := range l.work {
 		total += align64(quant.TiledBytes(w.m.Format, w.m.Rows, w.m.Cols))
 	}
-	block, err := memory.Alloc(total + readAhead)
+	alloc := memory.Alloc
+	if l.o.Tuning.SmallPages {
+		alloc = memory.AllocSmallPages
+	}
+	block, err := alloc(total + readAhead)
 	if err != nil {
 		return nil, err
 	}

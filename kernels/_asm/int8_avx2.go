@@ -17,11 +17,14 @@ func int8AVX2() {
 	ones := table("int16ones", 0x00010001)
 	sixteens := table("int16sixteens", 0x00100010)
 	for C := 1; C <= 8; C++ {
-		tile4bitAVX2("q4_0", C, ones)
-		tile4bitAVX2("q4_1", C, ones)
-		tileQ8AVX2(C, ones, sixteens)
+		tile4bitAVX2("q4_0", "", C, ones)
+		tile4bitAVX2("q4_1", "", C, ones)
+		tileQ8AVX2("", C, ones, sixteens)
 		tileQ6KAVX2(C, ones)
 	}
+	tile4bitAVX2("q4_0", "Plain", 1, ones)
+	tile4bitAVX2("q4_1", "Plain", 1, ones)
+	tileQ8AVX2("Plain", 1, ones, sixteens)
 }
 
 // columnGroups splits C columns into runs of at most 4: as many as the
@@ -84,19 +87,20 @@ func tilesAVX2(C, blockBytes int, group func(w GPVirtual, first, count int, stk 
 	RET()
 }
 
-func tile4bitAVX2(format string, C int, ones Mem) {
+// tile4bitAVX2 has a variant "Plain" without prefetch.
+func tile4bitAVX2(format, variant string, C int, ones Mem) {
 	blockBytes, data := 288, 32
 	if format == "q4_1" {
 		blockBytes, data = 320, 64
 	}
-	TEXT(fmt.Sprintf("%sTile16x%dAVX2", format, C), NOSPLIT, tileSignature)
-	Doc(fmt.Sprintf("%sTile16x%dAVX2 multiplies %s tiles of 16 rows with %d columns.", format, C, format, C))
+	TEXT(fmt.Sprintf("%s%sTile16x%dAVX2", format, variant, C), NOSPLIT, tileSignature)
+	Doc(fmt.Sprintf("%s%sTile16x%dAVX2 multiplies %s tiles of 16 rows with %d columns.", format, variant, C, format, C))
 	Pragma("noescape")
 	mask := spread(0x0f0f0f0f)
 	tilesAVX2(C, blockBytes, func(weights GPVirtual, first, count int, stk Mem) {
 		blockLoop(fmt.Sprintf("block%d", first), weights, blockBytes, 44*C, func(w, act GPVirtual) {
 			at := func(row, c int) Mem { return Mem{Base: act, Disp: 4 * (row*C + first + c)} }
-			if C == 1 {
+			if C == 1 && variant == "" {
 				for o := 0; o < blockBytes; o += 64 {
 					PREFETCHT0(Mem{Base: w, Disp: 2048 + o})
 				}
@@ -163,16 +167,16 @@ func tile4bitAVX2(format string, C int, ones Mem) {
 // tileQ8AVX2 splits the stored byte u = w+128 into halves of four bits, so that
 // int16 sums cannot overflow: sum u*a = 16 * sum high*a + sum low*a. Eight rows
 // at a time.
-func tileQ8AVX2(C int, ones, sixteens Mem) {
-	TEXT(fmt.Sprintf("q8_0Tile16x%dAVX2", C), NOSPLIT, tileSignature)
-	Doc(fmt.Sprintf("q8_0Tile16x%dAVX2 multiplies q8_0 tiles of 16 rows with %d columns.", C, C))
+func tileQ8AVX2(variant string, C int, ones, sixteens Mem) {
+	TEXT(fmt.Sprintf("q8_0%sTile16x%dAVX2", variant, C), NOSPLIT, tileSignature)
+	Doc(fmt.Sprintf("q8_0%sTile16x%dAVX2 multiplies q8_0 tiles of 16 rows with %d columns.", variant, C, C))
 	Pragma("noescape")
 	mask := spread(0x0f0f0f0f)
 	tilesAVX2(C, 544, func(weights GPVirtual, first, count int, stk Mem) {
 		for h := range 2 {
 			blockLoop(fmt.Sprintf("block%d_%d", first, h), weights, 544, 44*C, func(w, act GPVirtual) {
 				at := func(row, c int) Mem { return Mem{Base: act, Disp: 4 * (row*C + first + c)} }
-				if C == 1 && h == 0 {
+				if C == 1 && h == 0 && variant == "" {
 					for o := 0; o < 544; o += 64 {
 						PREFETCHT0(Mem{Base: w, Disp: 2048 + o})
 					}

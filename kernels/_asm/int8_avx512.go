@@ -44,18 +44,22 @@ func store16(acc []VecVirtual, out, ldo GPVirtual) {
 
 func int8AVX512() {
 	for C := 1; C <= 8; C++ {
-		tile32AVX512("q4_0", C)
-		tile32AVX512("q4_1", C)
-		tile32AVX512("q8_0", C)
+		tile32AVX512("q4_0", "", C)
+		tile32AVX512("q4_1", "", C)
+		tile32AVX512("q8_0", "", C)
 		tileQ6KAVX512(C)
+	}
+	for _, format := range []string{"q4_0", "q4_1", "q8_0"} {
+		tile32AVX512(format, "Plain", 1)
 	}
 }
 
-func tile32AVX512(format string, C int) {
+// tile32AVX512 has a variant "Plain" without prefetch.
+func tile32AVX512(format, variant string, C int) {
 	blockBytes := map[string]int{"q4_0": 288, "q4_1": 320, "q8_0": 544}[format]
 	data := map[string]int{"q4_0": 32, "q4_1": 64, "q8_0": 32}[format]
-	TEXT(fmt.Sprintf("%sTile16x%dAVX512", format, C), NOSPLIT, tileSignature)
-	Doc(fmt.Sprintf("%sTile16x%dAVX512 multiplies %s tiles of 16 rows with %d columns.", format, C, format, C))
+	TEXT(fmt.Sprintf("%s%sTile16x%dAVX512", format, variant, C), NOSPLIT, tileSignature)
+	Doc(fmt.Sprintf("%s%sTile16x%dAVX512 multiplies %s tiles of 16 rows with %d columns.", format, variant, C, format, C))
 	Pragma("noescape")
 	var mask VecVirtual
 	if format != "q8_0" {
@@ -70,7 +74,7 @@ func tile32AVX512(format string, C int) {
 		Load(Param("blocks"), n)
 		Label("block")
 		var g [8]VecVirtual
-		if C == 1 {
+		if C == 1 && variant == "" {
 			// One pass over memory: ask for lines well ahead of the loads.
 			for o := 0; o < blockBytes; o += 64 {
 				PREFETCHT0(Mem{Base: w, Disp: 4096 + o})

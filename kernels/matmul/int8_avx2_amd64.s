@@ -15922,3 +15922,474 @@ group4_1:
 	JNZ          tile
 	VZEROUPPER
 	RET
+
+// func q4_0PlainTile16x1AVX2(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q4_0PlainTile16x1AVX2(SB), NOSPLIT, $256-48
+	MOVL         $0x0f0f0f0f, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         w+0(FP), AX
+	MOVQ         tiles+8(FP), CX
+	MOVQ         out+32(FP), DX
+	MOVQ         ldo+40(FP), BX
+	SHLQ         $0x02, BX
+
+tile:
+	MOVQ    DX, SI
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, (SP)
+	VMOVUPS Y1, 32(SP)
+	MOVQ    AX, DI
+	MOVQ    act+16(FP), R8
+	MOVQ    blocks+24(FP), R9
+
+block0:
+	VMOVDQU      32(DI), Y1
+	VPSRLW       $0x04, Y1, Y3
+	VPAND        Y0, Y1, Y1
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      64(DI), Y2
+	VPSRLW       $0x04, Y2, Y4
+	VPAND        Y0, Y2, Y2
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 12(R8), Y5
+	VPMADDUBSW   Y5, Y1, Y1
+	VPMADDUBSW   Y5, Y2, Y2
+	VPBROADCASTD 28(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      96(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      128(DI), Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPBROADCASTD 16(R8), Y7
+	VPMADDUBSW   Y7, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y7, Y5, Y3
+	VPADDW       Y3, Y2, Y2
+	VPBROADCASTD 32(R8), Y3
+	VPMADDUBSW   Y3, Y4, Y4
+	VPADDW       Y4, Y1, Y1
+	VPMADDUBSW   Y3, Y6, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      160(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      192(DI), Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPBROADCASTD 20(R8), Y7
+	VPMADDUBSW   Y7, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y7, Y5, Y3
+	VPADDW       Y3, Y2, Y2
+	VPBROADCASTD 36(R8), Y3
+	VPMADDUBSW   Y3, Y4, Y4
+	VPADDW       Y4, Y1, Y1
+	VPMADDUBSW   Y3, Y6, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      224(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      256(DI), Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPBROADCASTD 24(R8), Y7
+	VPMADDUBSW   Y7, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y7, Y5, Y3
+	VPADDW       Y3, Y2, Y2
+	VPBROADCASTD 40(R8), Y3
+	VPMADDUBSW   Y3, Y4, Y4
+	VPADDW       Y4, Y1, Y1
+	VPMADDUBSW   Y3, Y6, Y3
+	VPADDW       Y3, Y2, Y2
+	VCVTPH2PS    (DI), Y3
+	VPMADDWD     int16ones<>+0(SB), Y1, Y1
+	VPBROADCASTD 8(R8), Y4
+	VPADDD       Y4, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y4
+	VMULPS       Y3, Y4, Y4
+	VFMADD213PS  (SP), Y4, Y1
+	VMOVUPS      Y1, (SP)
+	VCVTPH2PS    16(DI), Y1
+	VPMADDWD     int16ones<>+0(SB), Y2, Y2
+	VPBROADCASTD 8(R8), Y3
+	VPADDD       Y3, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y3
+	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  32(SP), Y3, Y2
+	VMOVUPS      Y2, 32(SP)
+	ADDQ         $0x00000120, DI
+	ADDQ         $0x0000002c, R8
+	DECQ         R9
+	JNZ          block0
+	VMOVUPS      (SP), Y1
+	VMOVUPS      Y1, (SI)
+	VMOVUPS      32(SP), Y1
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         BX, SI
+	MOVQ         blocks+24(FP), SI
+	IMUL3Q       $0x00000120, SI, SI
+	ADDQ         SI, AX
+	ADDQ         $0x40, DX
+	DECQ         CX
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func q4_1PlainTile16x1AVX2(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q4_1PlainTile16x1AVX2(SB), NOSPLIT, $256-48
+	MOVL         $0x0f0f0f0f, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         w+0(FP), AX
+	MOVQ         tiles+8(FP), CX
+	MOVQ         out+32(FP), DX
+	MOVQ         ldo+40(FP), BX
+	SHLQ         $0x02, BX
+
+tile:
+	MOVQ    DX, SI
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, (SP)
+	VMOVUPS Y1, 32(SP)
+	MOVQ    AX, DI
+	MOVQ    act+16(FP), R8
+	MOVQ    blocks+24(FP), R9
+
+block0:
+	VMOVDQU      64(DI), Y1
+	VPSRLW       $0x04, Y1, Y3
+	VPAND        Y0, Y1, Y1
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      96(DI), Y2
+	VPSRLW       $0x04, Y2, Y4
+	VPAND        Y0, Y2, Y2
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 12(R8), Y5
+	VPMADDUBSW   Y5, Y1, Y1
+	VPMADDUBSW   Y5, Y2, Y2
+	VPBROADCASTD 28(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      128(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      160(DI), Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPBROADCASTD 16(R8), Y7
+	VPMADDUBSW   Y7, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y7, Y5, Y3
+	VPADDW       Y3, Y2, Y2
+	VPBROADCASTD 32(R8), Y3
+	VPMADDUBSW   Y3, Y4, Y4
+	VPADDW       Y4, Y1, Y1
+	VPMADDUBSW   Y3, Y6, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      192(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      224(DI), Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPBROADCASTD 20(R8), Y7
+	VPMADDUBSW   Y7, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y7, Y5, Y3
+	VPADDW       Y3, Y2, Y2
+	VPBROADCASTD 36(R8), Y3
+	VPMADDUBSW   Y3, Y4, Y4
+	VPADDW       Y4, Y1, Y1
+	VPMADDUBSW   Y3, Y6, Y3
+	VPADDW       Y3, Y2, Y2
+	VMOVDQU      256(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VMOVDQU      288(DI), Y5
+	VPSRLW       $0x04, Y5, Y6
+	VPAND        Y0, Y5, Y5
+	VPAND        Y0, Y6, Y6
+	VPBROADCASTD 24(R8), Y7
+	VPMADDUBSW   Y7, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y7, Y5, Y3
+	VPADDW       Y3, Y2, Y2
+	VPBROADCASTD 40(R8), Y3
+	VPMADDUBSW   Y3, Y4, Y4
+	VPADDW       Y4, Y1, Y1
+	VPMADDUBSW   Y3, Y6, Y3
+	VPADDW       Y3, Y2, Y2
+	VCVTPH2PS    (DI), Y3
+	VPMADDWD     int16ones<>+0(SB), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y4
+	VMULPS       Y3, Y4, Y4
+	VFMADD213PS  (SP), Y4, Y1
+	VCVTPH2PS    32(DI), Y3
+	VBROADCASTSS 4(R8), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      Y1, (SP)
+	VCVTPH2PS    16(DI), Y1
+	VPMADDWD     int16ones<>+0(SB), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS (R8), Y3
+	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  32(SP), Y3, Y2
+	VCVTPH2PS    48(DI), Y1
+	VBROADCASTSS 4(R8), Y3
+	VFMADD231PS  Y3, Y1, Y2
+	VMOVUPS      Y2, 32(SP)
+	ADDQ         $0x00000140, DI
+	ADDQ         $0x0000002c, R8
+	DECQ         R9
+	JNZ          block0
+	VMOVUPS      (SP), Y1
+	VMOVUPS      Y1, (SI)
+	VMOVUPS      32(SP), Y1
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         BX, SI
+	MOVQ         blocks+24(FP), SI
+	IMUL3Q       $0x00000140, SI, SI
+	ADDQ         SI, AX
+	ADDQ         $0x40, DX
+	DECQ         CX
+	JNZ          tile
+	VZEROUPPER
+	RET
+
+// func q8_0PlainTile16x1AVX2(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·q8_0PlainTile16x1AVX2(SB), NOSPLIT, $256-48
+	MOVL         $0x0f0f0f0f, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         w+0(FP), AX
+	MOVQ         tiles+8(FP), CX
+	MOVQ         out+32(FP), DX
+	MOVQ         ldo+40(FP), BX
+	SHLQ         $0x02, BX
+
+tile:
+	MOVQ    DX, SI
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, (SP)
+	VMOVUPS Y1, 32(SP)
+	MOVQ    AX, DI
+	MOVQ    act+16(FP), R8
+	MOVQ    blocks+24(FP), R9
+
+block0_0:
+	VMOVDQU      32(DI), Y1
+	VPSRLW       $0x04, Y1, Y2
+	VPAND        Y0, Y1, Y1
+	VPAND        Y0, Y2, Y2
+	VPBROADCASTD 12(R8), Y3
+	VPMADDUBSW   Y3, Y1, Y1
+	VPMADDUBSW   Y3, Y2, Y2
+	VMOVDQU      96(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 16(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      160(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 20(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      224(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 24(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      288(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 28(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      352(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 32(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      416(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 36(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      480(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 40(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VCVTPH2PS    (DI), Y3
+	VPMADDWD     int16ones<>+0(SB), Y1, Y1
+	VPMADDWD     int16sixteens<>+0(SB), Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPBROADCASTD 8(R8), Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y2
+	VMULPS       Y3, Y2, Y2
+	VFMADD213PS  (SP), Y2, Y1
+	VMOVUPS      Y1, (SP)
+	ADDQ         $0x00000220, DI
+	ADDQ         $0x0000002c, R8
+	DECQ         R9
+	JNZ          block0_0
+	MOVQ         AX, DI
+	MOVQ         act+16(FP), R8
+	MOVQ         blocks+24(FP), R9
+
+block0_1:
+	VMOVDQU      64(DI), Y1
+	VPSRLW       $0x04, Y1, Y2
+	VPAND        Y0, Y1, Y1
+	VPAND        Y0, Y2, Y2
+	VPBROADCASTD 12(R8), Y3
+	VPMADDUBSW   Y3, Y1, Y1
+	VPMADDUBSW   Y3, Y2, Y2
+	VMOVDQU      128(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 16(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      192(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 20(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      256(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 24(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      320(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 28(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      384(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 32(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      448(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 36(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      512(DI), Y3
+	VPSRLW       $0x04, Y3, Y4
+	VPAND        Y0, Y3, Y3
+	VPAND        Y0, Y4, Y4
+	VPBROADCASTD 40(R8), Y5
+	VPMADDUBSW   Y5, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	VPMADDUBSW   Y5, Y4, Y5
+	VPADDW       Y5, Y2, Y2
+	VCVTPH2PS    16(DI), Y3
+	VPMADDWD     int16ones<>+0(SB), Y1, Y1
+	VPMADDWD     int16sixteens<>+0(SB), Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPBROADCASTD 8(R8), Y2
+	VPSLLD       $0x04, Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VBROADCASTSS (R8), Y2
+	VMULPS       Y3, Y2, Y2
+	VFMADD213PS  32(SP), Y2, Y1
+	VMOVUPS      Y1, 32(SP)
+	ADDQ         $0x00000220, DI
+	ADDQ         $0x0000002c, R8
+	DECQ         R9
+	JNZ          block0_1
+	VMOVUPS      (SP), Y1
+	VMOVUPS      Y1, (SI)
+	VMOVUPS      32(SP), Y1
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         BX, SI
+	MOVQ         blocks+24(FP), SI
+	IMUL3Q       $0x00000220, SI, SI
+	ADDQ         SI, AX
+	ADDQ         $0x40, DX
+	DECQ         CX
+	JNZ          tile
+	VZEROUPPER
+	RET

@@ -163,3 +163,18 @@ func q8_0Tile16x8AVX512(w *byte, tiles int, act *byte, blocks int, out *float32,
 //
 //go:noescape
 func q6_KTile16x8AVX512(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+
+// q4_0PlainTile16x1AVX512 multiplies q4_0 tiles of 16 rows with 1 columns.
+//
+//go:noescape
+func q4_0PlainTile16x1AVX512(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+
+// q4_1PlainTile16x1AVX512 multiplies q4_1 tiles of 16 rows with 1 columns.
+//
+//go:noescape
+func q4_1PlainTile16x1AVX512(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+
+// q8_0PlainTile16x1AVX512 multiplies q8_0 tiles of 16 rows with 1 columns.
+//
+//go:noescape
+func q8_0PlainTile16x1AVX512(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)

@@ -4150,3 +4150,170 @@ group:
 	JNZ           tile
 	VZEROUPPER
 	RET
+
+// func q4_0PlainTile16x1AVX512(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI
+TEXT ·q4_0PlainTile16x1AVX512(SB), NOSPLIT, $0-48
+	MOVL         $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z0
+	MOVQ         w+0(FP), AX
+	MOVQ         tiles+8(FP), CX
+	MOVQ         out+32(FP), DX
+	MOVQ         ldo+40(FP), BX
+	SHLQ         $0x02, BX
+
+tile:
+	MOVQ   act+16(FP), BX
+	VXORPS Z1, Z1, Z1
+	MOVQ   blocks+24(FP), SI
+
+block:
+	VMOVDQU32     32(AX), Z2
+	VPSRLW        $0x04, Z2, Z3
+	VPANDD        Z0, Z2, Z2
+	VPANDD        Z0, Z3, Z3
+	VMOVDQU32     96(AX), Z4
+	VPSRLW        $0x04, Z4, Z5
+	VPANDD        Z0, Z4, Z4
+	VPANDD        Z0, Z5, Z5
+	VMOVDQU32     160(AX), Z6
+	VPSRLW        $0x04, Z6, Z7
+	VPANDD        Z0, Z6, Z6
+	VPANDD        Z0, Z7, Z7
+	VMOVDQU32     224(AX), Z8
+	VPSRLW        $0x04, Z8, Z9
+	VPANDD        Z0, Z8, Z8
+	VPANDD        Z0, Z9, Z9
+	VCVTPH2PS     (AX), Z10
+	VPBROADCASTD  8(BX), Z11
+	VPDPBUSD.BCST 12(BX), Z2, Z11
+	VPDPBUSD.BCST 16(BX), Z4, Z11
+	VPDPBUSD.BCST 20(BX), Z6, Z11
+	VPDPBUSD.BCST 24(BX), Z8, Z11
+	VPDPBUSD.BCST 28(BX), Z3, Z11
+	VPDPBUSD.BCST 32(BX), Z5, Z11
+	VPDPBUSD.BCST 36(BX), Z7, Z11
+	VPDPBUSD.BCST 40(BX), Z9, Z11
+	VCVTDQ2PS     Z11, Z11
+	VMULPS.BCST   (BX), Z10, Z2
+	VFMADD231PS   Z2, Z11, Z1
+	ADDQ          $0x00000120, AX
+	ADDQ          $0x0000002c, BX
+	DECQ          SI
+	JNZ           block
+	MOVQ          DX, BX
+	VMOVUPS       Z1, (BX)
+	ADDQ          $0x40, DX
+	DECQ          CX
+	JNZ           tile
+	VZEROUPPER
+	RET
+
+// func q4_1PlainTile16x1AVX512(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI
+TEXT ·q4_1PlainTile16x1AVX512(SB), NOSPLIT, $0-48
+	MOVL         $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z0
+	MOVQ         w+0(FP), AX
+	MOVQ         tiles+8(FP), CX
+	MOVQ         out+32(FP), DX
+	MOVQ         ldo+40(FP), BX
+	SHLQ         $0x02, BX
+
+tile:
+	MOVQ   act+16(FP), BX
+	VXORPS Z1, Z1, Z1
+	MOVQ   blocks+24(FP), SI
+
+block:
+	VMOVDQU32        64(AX), Z2
+	VPSRLW           $0x04, Z2, Z3
+	VPANDD           Z0, Z2, Z2
+	VPANDD           Z0, Z3, Z3
+	VMOVDQU32        128(AX), Z4
+	VPSRLW           $0x04, Z4, Z5
+	VPANDD           Z0, Z4, Z4
+	VPANDD           Z0, Z5, Z5
+	VMOVDQU32        192(AX), Z6
+	VPSRLW           $0x04, Z6, Z7
+	VPANDD           Z0, Z6, Z6
+	VPANDD           Z0, Z7, Z7
+	VMOVDQU32        256(AX), Z8
+	VPSRLW           $0x04, Z8, Z9
+	VPANDD           Z0, Z8, Z8
+	VPANDD           Z0, Z9, Z9
+	VCVTPH2PS        (AX), Z10
+	VCVTPH2PS        32(AX), Z11
+	VPXORD           Z12, Z12, Z12
+	VPDPBUSD.BCST    12(BX), Z2, Z12
+	VPDPBUSD.BCST    16(BX), Z4, Z12
+	VPDPBUSD.BCST    20(BX), Z6, Z12
+	VPDPBUSD.BCST    24(BX), Z8, Z12
+	VPDPBUSD.BCST    28(BX), Z3, Z12
+	VPDPBUSD.BCST    32(BX), Z5, Z12
+	VPDPBUSD.BCST    36(BX), Z7, Z12
+	VPDPBUSD.BCST    40(BX), Z9, Z12
+	VCVTDQ2PS        Z12, Z12
+	VMULPS.BCST      (BX), Z10, Z2
+	VFMADD231PS      Z2, Z12, Z1
+	VFMADD231PS.BCST 4(BX), Z11, Z1
+	ADDQ             $0x00000140, AX
+	ADDQ             $0x0000002c, BX
+	DECQ             SI
+	JNZ              block
+	MOVQ             DX, BX
+	VMOVUPS          Z1, (BX)
+	ADDQ             $0x40, DX
+	DECQ             CX
+	JNZ              tile
+	VZEROUPPER
+	RET
+
+// func q8_0PlainTile16x1AVX512(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI
+TEXT ·q8_0PlainTile16x1AVX512(SB), NOSPLIT, $0-48
+	MOVQ w+0(FP), AX
+	MOVQ tiles+8(FP), CX
+	MOVQ out+32(FP), DX
+	MOVQ ldo+40(FP), BX
+	SHLQ $0x02, BX
+
+tile:
+	MOVQ   act+16(FP), BX
+	VXORPS Z0, Z0, Z0
+	MOVQ   blocks+24(FP), SI
+
+block:
+	VMOVDQU32     32(AX), Z1
+	VMOVDQU32     96(AX), Z2
+	VMOVDQU32     160(AX), Z3
+	VMOVDQU32     224(AX), Z4
+	VMOVDQU32     288(AX), Z5
+	VMOVDQU32     352(AX), Z6
+	VMOVDQU32     416(AX), Z7
+	VMOVDQU32     480(AX), Z8
+	VCVTPH2PS     (AX), Z9
+	VPBROADCASTD  8(BX), Z10
+	VPSLLD        $0x04, Z10, Z10
+	VPDPBUSD.BCST 12(BX), Z1, Z10
+	VPDPBUSD.BCST 16(BX), Z2, Z10
+	VPDPBUSD.BCST 20(BX), Z3, Z10
+	VPDPBUSD.BCST 24(BX), Z4, Z10
+	VPDPBUSD.BCST 28(BX), Z5, Z10
+	VPDPBUSD.BCST 32(BX), Z6, Z10
+	VPDPBUSD.BCST 36(BX), Z7, Z10
+	VPDPBUSD.BCST 40(BX), Z8, Z10
+	VCVTDQ2PS     Z10, Z10
+	VMULPS.BCST   (BX), Z9, Z1
+	VFMADD231PS   Z1, Z10, Z0
+	ADDQ          $0x00000220, AX
+	ADDQ          $0x0000002c, BX
+	DECQ          SI
+	JNZ           block
+	MOVQ          DX, BX
+	VMOVUPS       Z0, (BX)
+	ADDQ          $0x40, DX
+	DECQ          CX
+	JNZ           tile
+	VZEROUPPER
+	RET

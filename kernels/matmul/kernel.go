@@ -20,6 +20,7 @@ type Tile func(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)
 // Kernel is one implementation of the product for one format.
 type Kernel struct {
 	Name     string
+	Variant  string // "" for the one that runs by itself; others are for experiments
 	Format   quant.Type
 	Level    cpu.Level
 	Rounding Rounding
@@ -40,11 +41,23 @@ func register(k *Kernel) { kernels = append(kernels, k) }
 func Lookup(format quant.Type, level cpu.Level) *Kernel {
 	var best *Kernel
 	for _, k := range kernels {
-		if k.Format == format && k.Level <= level && (best == nil || k.Level > best.Level) {
+		if k.Variant == "" && k.Format == format && k.Level <= level && (best == nil || k.Level > best.Level) {
 			best = k
 		}
 	}
 	return best
+}
+
+// LookupVariant returns the named variant at exactly the level that Lookup
+// would choose, or nil.
+func LookupVariant(format quant.Type, level cpu.Level, variant string) *Kernel {
+	best := Lookup(format, level)
+	for _, k := range kernels {
+		if variant != "" && k.Variant == variant && k.Format == format && best != nil && k.Level == best.Level {
+			return k
+		}
+	}
+	return nil
 }
 
 // RoundingOf is how a format's activations are rounded in int8 mode.

@@ -20,4 +20,18 @@ func init() {
 	add(quant.Q4_1, cpu.AVX512, 16, q4_1Tile16x1AVX512, q4_1Tile16x2AVX512, q4_1Tile16x3AVX512, q4_1Tile16x4AVX512, q4_1Tile16x5AVX512, q4_1Tile16x6AVX512, q4_1Tile16x7AVX512, q4_1Tile16x8AVX512)
 	add(quant.Q8_0, cpu.AVX512, 16, q8_0Tile16x1AVX512, q8_0Tile16x2AVX512, q8_0Tile16x3AVX512, q8_0Tile16x4AVX512, q8_0Tile16x5AVX512, q8_0Tile16x6AVX512, q8_0Tile16x7AVX512, q8_0Tile16x8AVX512)
 	add(quant.Q6_K, cpu.AVX512, 16, q6_KTile16x1AVX512, q6_KTile16x2AVX512, q6_KTile16x3AVX512, q6_KTile16x4AVX512, q6_KTile16x5AVX512, q6_KTile16x6AVX512, q6_KTile16x7AVX512, q6_KTile16x8AVX512)
+
+	// The same without prefetch, for experiments; wider panels never prefetch.
+	plain := func(t quant.Type, level cpu.Level, one Tile) {
+		k := *Lookup(t, level)
+		k.Variant, k.Name = "plain", k.Name+"-plain"
+		k.Columns = append([]Tile{one}, k.Columns[1:]...)
+		register(&k)
+	}
+	plain(quant.Q4_0, cpu.AVX2, q4_0PlainTile16x1AVX2)
+	plain(quant.Q4_1, cpu.AVX2, q4_1PlainTile16x1AVX2)
+	plain(quant.Q8_0, cpu.AVX2, q8_0PlainTile16x1AVX2)
+	plain(quant.Q4_0, cpu.AVX512, q4_0PlainTile16x1AVX512)
+	plain(quant.Q4_1, cpu.AVX512, q4_1PlainTile16x1AVX512)
+	plain(quant.Q8_0, cpu.AVX512, q8_0PlainTile16x1AVX512)
 }

@@ -173,13 +173,16 @@ func TestEveryFormatHasAKernelAtEveryLevelOfThisMachine(t *testing.T) {
 
 func TestPanelsAreSpreadEvenly(t *testing.T) {
 	for n := 1; n < 200; n++ {
-		for _, r := range []Rounding{Float, Int8x32, Int8x256} {
-			p := r.Panels(n)
-			require.Equal(t, 0, r.Split(n, 0))
-			require.Equal(t, n, r.Split(n, p))
+		for width := 1; width <= MaxColumns; width++ {
+			p := Panels(n, width)
+			require.Equal(t, 0, Split(n, width, 0))
+			require.Equal(t, n, Split(n, width, p))
 			for i := range p {
-				w := r.Split(n, i+1) - r.Split(n, i)
-				require.True(t, w >= 1 && w <= r.Columns() && w >= n/p, "%d columns, panel %d has %d", n, i, w)
+				a, b := Split(n, width, i), Split(n, width, i+1)
+				require.True(t, b-a >= 1 && b-a <= width && b-a >= n/p, "%d columns, panel %d has %d", n, i, b-a)
+				for c := a; c < b; c++ {
+					require.Equal(t, i, PanelOf(n, width, c))
+				}
 			}
 		}
 	}

@@ -54,17 +54,26 @@ func (r Rounding) Columns() int {
 	return MaxColumns
 }
 
-// Split tells how n columns are spread evenly over panels: panel i holds
-// columns Split(n, i) up to Split(n, i+1).
-func (r Rounding) Split(n, i int) int {
-	p := r.Panels(n)
+// Panels is the number of panels of at most width columns that n columns take.
+func Panels(n, width int) int { return (n + width - 1) / width }
+
+// Split tells how n columns are spread evenly over panels of at most width:
+// panel i holds columns Split(n, width, i) up to Split(n, width, i+1).
+func Split(n, width, i int) int {
+	p := Panels(n, width)
 	return (n*i + p - 1) / p
 }
 
-// Panels is the number of panels that n columns take.
-func (r Rounding) Panels(n int) int {
-	w := r.Columns()
-	return (n + w - 1) / w
+// PanelOf is the panel that holds column c of n.
+func PanelOf(n, width, c int) int {
+	i := c * Panels(n, width) / n
+	for Split(n, width, i+1) <= c {
+		i++
+	}
+	for Split(n, width, i) > c {
+		i--
+	}
+	return i
 }
 
 // Pack rounds x into column c of a panel of C columns.

@@ -17,7 +17,12 @@ type Block struct {
 
 // Alloc returns n bytes, aligned to a huge page. Pages are touched only when
 // they are written.
-func Alloc(n int) (*Block, error) {
+func Alloc(n int) (*Block, error) { return alloc(n, unix.MADV_HUGEPAGE) }
+
+// AllocSmallPages is Alloc without huge pages, for experiments.
+func AllocSmallPages(n int) (*Block, error) { return alloc(n, unix.MADV_NOHUGEPAGE) }
+
+func alloc(n, advice int) (*Block, error) {
 	if n == 0 {
 		return &Block{}, nil
 	}
@@ -29,7 +34,7 @@ func Alloc(n int) (*Block, error) {
 	b := &Block{mapping: m, Data: m[skip : skip+n : skip+n]}
 	if n >= hugePage {
 		// A refusal only costs speed: the system may have no huge pages.
-		_ = unix.Madvise(m[skip:], unix.MADV_HUGEPAGE)
+		_ = unix.Madvise(m[skip:], advice)
 	}
 	return b, nil
 }

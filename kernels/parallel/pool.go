@@ -1,6 +1,9 @@
 package parallel
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Body is the work of a parallel loop. Do handles the range [lo, hi) on one
 // worker; worker is 0..Workers()-1 and no two ranges run on the same worker at
@@ -26,6 +29,7 @@ type Pool struct {
 	wake    chan struct{}
 	stopped atomic.Bool
 	running atomic.Int32
+	spawns  bool
 }
 
 // A job is one loop. A worker that comes late finds remain below one; if the
@@ -69,6 +73,13 @@ func New(n int) *Pool {
 	return p
 }
 
+// NewSpawning makes a pool that starts goroutines for every loop instead of
+// keeping workers: the plain way, for comparison.
+func NewSpawning(n int) *Pool { return &Pool{workers: make([]worker, max(n, 1)), spawns: true} }
+
+// Spawns tells whether the pool starts goroutines for every loop.
+func (p *Pool) Spawns() bool { return p.spawns }
+
 // Workers is the number of workers, the caller included.
 func (p *Pool) Workers() int { return len(p.workers) }
 
@@ -82,6 +93,10 @@ func (p *Pool) For(n, chunk int, body Body) {
 		for lo := 0; lo < n; lo += chunk {
 			body.Do(0, lo, min(lo+chunk, n))
 		}
+		return
+	}
+	if p.spawns {
+		p.spawned(n, chunk, body)
 		return
 	}
 	e := p.epoch.Load() + 1
@@ -99,6 +114,20 @@ func (p *Pool) For(n, chunk int, body Body) {
 	}
 	j.claim(0)
 	p.await(j)
+}
+
+// spawned is the loop with a goroutine per worker.
+func (p *Pool) spawned(n, chunk int, body Body) {
+	j := &job{body: body, n: n, ch: chunk}
+	chunks := int64((n + chunk - 1) / chunk)
+	j.left.Store(chunks)
+	j.remain.Store(chunks)
+	var wg sync.WaitGroup
+	for i := 1; i < len(p.workers); i++ {
+		wg.Go(func() { j.claim(i) })
+	}
+	j.claim(0)
+	wg.Wait()
 }
 
 // claim runs chunks until none is left; it reports whether this call finished

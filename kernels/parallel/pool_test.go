@@ -27,8 +27,7 @@ func (c *counter) Do(worker, lo, hi int) {
 }
 
 func TestEveryIndexIsVisitedExactlyOnce(t *testing.T) {
-	for _, workers := range []int{1, 2, 3, 5} {
-		p := New(workers)
+	for _, p := range []*Pool{New(1), New(2), New(3), New(5), NewSpawning(3)} {
 		c := &counter{mark: make([]int32, 100), t: t}
 		for round := range int32(20000) {
 			n := int(round)%97 + 1
