@@ -49,26 +49,9 @@ func OrderStatistics(_ string, a, b []float64) (stats.Estimate, error) {
 		ratios[i] = a[i] / b[i]
 	}
 	slices.Sort(ratios)
-	k := signTestRank(len(ratios), 1-stats.Confidence)
+	k := max(stats.Rank(len(ratios), 1-stats.Confidence), 1)
 	e.Low, e.High = ratios[k-1], ratios[len(ratios)-k]
 	return e, nil
-}
-
-// signTestRank is the largest k for which the interval from the k-th smallest to
-// the k-th largest of n values misses their median with probability at most
-// alpha: 2 * P(Binomial(n, 1/2) < k) <= alpha; at least 1.
-func signTestRank(n int, alpha float64) int {
-	p := math.Pow(0.5, float64(n)) // P(X = i)
-	tail, k := 0.0, 0
-	for i := 0; i < n/2; i++ {
-		tail += p
-		if 2*tail > alpha {
-			break
-		}
-		k = i + 1
-		p *= float64(n-i) / float64(i+1)
-	}
-	return max(k, 1)
 }
 
 // Judge applies the rules in their order:

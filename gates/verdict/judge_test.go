@@ -54,13 +54,6 @@ func TestEverySampleSetGetsItsVerdict(t *testing.T) {
 	}
 }
 
-func TestRankIsThatOfTheSignTest(t *testing.T) {
-	want := map[int]int{6: 1, 8: 1, 9: 2, 11: 2, 12: 3, 20: 6, 30: 10, 100: 40}
-	for n, k := range want {
-		assert.Equal(t, k, signTestRank(n, 0.05), "n = %d", n)
-	}
-}
-
 func TestExchangingTheArmsExchangesTheVerdict(t *testing.T) {
 	s := set(func(*Set) {})
 	a := s.Samples["decode"]
