@@ -71,7 +71,10 @@ func (c *Case) subject() string {
 	if c.Level != "" {
 		parts = append(parts, c.Level)
 	}
-	if c.Threads > 0 {
+	switch {
+	case c.Threads == 1:
+		parts = append(parts, "1 thread")
+	case c.Threads > 1:
 		parts = append(parts, fmt.Sprintf("%d threads", c.Threads))
 	}
 	return strings.Join(parts, " ")
