@@ -42,13 +42,19 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(a)
 }
 
-// child takes samples of the engine in processes of their own.
-type child struct{ command []string }
+// Process takes samples of the engine in processes of their own.
+type Process struct {
+	Command []string // a program that calls Serve; empty: this executable with ChildArgument
+	Env     []string // "NAME=value", added to the environment of this process
+	Cores   []int    // to run on, where the system can be told; nil: all
+}
 
-func (c *child) Name() string { return "assay" }
+// Name is that of the engine.
+func (p *Process) Name() string { return "assay" }
 
-func (c *child) Sample(ctx context.Context, j Job) (*Sample, error) {
-	command := c.command
+// Sample starts a process, gives it the job and reads its answer.
+func (p *Process) Sample(ctx context.Context, j Job) (*Sample, error) {
+	command := p.Command
 	if len(command) == 0 {
 		self, err := os.Executable()
 		if err != nil {
@@ -63,7 +69,13 @@ func (c *child) Sample(ctx context.Context, j Job) (*Sample, error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &errs
-	if err := cmd.Run(); err != nil {
+	if len(p.Env) > 0 {
+		cmd.Env = append(os.Environ(), p.Env...)
+	}
+	if err := startOn(cmd, p.Cores); err != nil {
+		return nil, err
+	}
+	if err := cmd.Wait(); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -87,7 +99,7 @@ func (c *child) Sample(ctx context.Context, j Job) (*Sample, error) {
 
 // Self gives a peer that is this engine again, in processes of its own: what
 // differs between the two is the noise of the machine.
-func Self(command ...string) Engine { return &child{command} }
+func Self(command ...string) Engine { return &Process{Command: command} }
 
 // inside takes samples of the engine in this process, whose peak of memory is not
 // that of the engine alone.

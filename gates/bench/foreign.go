@@ -11,29 +11,43 @@ const (
 	foreignLeast = 200 * time.Millisecond // of watching: the system counts in hundredths of a second
 )
 
-// watch measures foreign work.
-type watch struct {
+// Watch measures foreign work from a moment on.
+type Watch struct {
 	started   time.Time
 	busy, own float64
 	ok        bool
 }
 
-func startWatch() watch {
-	w := watch{started: time.Now(), own: ownTime()}
+// StartWatch begins now.
+func StartWatch() Watch {
+	w := Watch{started: time.Now(), own: ownTime()}
 	w.busy, _, w.ok = busyTime()
 	return w
 }
 
+// Foreign is the CPU time in seconds that others have used since the start, and
+// the time that all CPUs together had; ok is false where it cannot be told. The
+// system counts in hundredths of a second per CPU.
+func (w Watch) Foreign() (used, had float64, ok bool) {
+	elapsed := time.Since(w.started).Seconds()
+	busy, cpus, known := busyTime()
+	if !w.ok || !known {
+		return 0, 0, false
+	}
+	return max(0, (busy-w.busy)-(ownTime()-w.own)), elapsed * float64(cpus), true
+}
+
 // share is the part of the machine that others used since the start; ok is false
 // when it cannot be told.
-func (w watch) share() (share float64, ok bool) {
-	elapsed := time.Since(w.started)
-	busy, cpus, known := busyTime()
-	if !w.ok || !known || elapsed < foreignLeast {
+func (w Watch) share() (share float64, ok bool) {
+	if time.Since(w.started) < foreignLeast {
 		return 0, false
 	}
-	foreign := (busy - w.busy) - (ownTime() - w.own)
-	return max(0, foreign/(elapsed.Seconds()*float64(cpus))), true
+	used, had, ok := w.Foreign()
+	if !ok {
+		return 0, false
+	}
+	return used / had, true
 }
 
 // foreignWarning tells of the samples during which the machine was busy.

@@ -1,18 +1,10 @@
 package bench
 
 import (
-	"context"
-	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
-
-	"assay/engine"
-	"assay/engine/sample"
-	"assay/kernels/quant"
 )
 
 // Job is what one sample does.
@@ -23,6 +15,14 @@ type Job struct {
 	Activations string  `json:"activations"`
 	Prompt      []int32 `json:"prompt"`
 	Decode      []int32 `json:"decode"` // fed one by one after the prompt
+
+	KV     string `json:"kv,omitempty"`     // f16 (when empty) or f32
+	Tuning string `json:"tuning,omitempty"` // knobs of the engine, "key=value,..."
+	// Repeat runs the phases after loading this many times, each in a session of its
+	// own, and times the median; 0: once.
+	Repeat int `json:"repeat,omitempty"`
+	// Rows asks for the logits themselves besides their checksum.
+	Rows bool `json:"rows,omitempty"`
 }
 
 // Timing is one phase of one sample.
@@ -39,6 +39,35 @@ type Sample struct {
 	PeakRSS int64    `json:"peak_rss_bytes"` // of the process
 	Logits  string   `json:"logits_sha256,omitempty"`
 	Work    *Work    `json:"work,omitempty"`
+	// Counters prove what ran: tuned mechanisms by knob, and "level.avx2", "kv.f16",
+	// "threads.2", "activations.int8" for what the engine was opened with.
+	Counters map[string]int64 `json:"counters,omitempty"`
+	Rows     []Row            `json:"rows,omitempty"` // after the prompt and after the last id
+}
+
+// Row is one row of logits, [vocab]; in JSON little-endian float32 in base64.
+type Row []float32
+
+// MarshalText writes what UnmarshalText reads.
+func (r Row) MarshalText() ([]byte, error) {
+	b := make([]byte, 4*len(r))
+	for i, x := range r {
+		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(x))
+	}
+	return base64.StdEncoding.AppendEncode(nil, b), nil
+}
+
+// UnmarshalText reads a row back.
+func (r *Row) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil || len(b)%4 != 0 {
+		return fmt.Errorf("bench: a row of logits is not base64 of float32 values")
+	}
+	*r = make(Row, len(b)/4)
+	for i := range *r {
+		(*r)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return nil
 }
 
 // Work is what evaluating a token costs.
@@ -54,88 +83,6 @@ type Work struct {
 // PromptMACs are the multiply-adds of a prompt: the head is evaluated once.
 func (w *Work) PromptMACs(tokens int) float64 {
 	return float64(tokens)*float64(w.MACs-w.HeadMACs) + float64(w.HeadMACs)
-}
-
-// Once takes one sample of the engine in this process.
-func Once(ctx context.Context, j Job) (_ *Sample, err error) {
-	a, err := engine.ParseActivations(j.Activations)
-	if err != nil {
-		return nil, err
-	}
-	m, err := engine.Open(ctx, j.Model, engine.Options{Threads: j.Threads, Activations: a, CPU: j.CPU})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	if err := warm(ctx, m, j); err != nil {
-		return nil, err
-	}
-	phases, sum, err := feed(ctx, m, j)
-	if err != nil {
-		return nil, err
-	}
-	s := &Sample{Logits: sum, PeakRSS: peakRSS(), Work: workOf(m)}
-	for _, p := range append(m.LoadPhases(), phases...) {
-		s.Timings = append(s.Timings, Timing{Phase: p.Name, Tokens: p.Tokens, Seconds: p.Duration.Seconds()})
-	}
-	return s, nil
-}
-
-func warm(ctx context.Context, m *engine.Model, j Job) error {
-	s, err := m.NewSession(engine.SessionOptions{Context: len(j.Prompt)})
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.Prefill(ctx, j.Prompt), s.Close())
-}
-
-// feed runs the timed phases in a fresh session and gives the checksum of the
-// logits after the prompt and after the last id.
-func feed(ctx context.Context, m *engine.Model, j Job) (phases []engine.Phase, sum string, err error) {
-	s, err := m.NewSession(engine.SessionOptions{Context: len(j.Prompt) + len(j.Decode)})
-	if err != nil {
-		return nil, "", err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Prefill(ctx, j.Prompt); err != nil {
-		return nil, "", err
-	}
-	s.Choose(greedy)
-	h := sha256.New()
-	prompted := slices.Clone(s.Logits())
-	_ = binary.Write(h, binary.LittleEndian, prompted)
-	snapshot := s.Checkpoint()
-	var first []float32
-	for i, id := range j.Decode {
-		if err := s.Decode(ctx, id); err != nil {
-			return nil, "", err
-		}
-		if i == 0 {
-			first = slices.Clone(s.Logits())
-		}
-	}
-	_ = binary.Write(h, binary.LittleEndian, s.Logits())
-	if err := s.Restore(snapshot); err != nil {
-		return nil, "", err
-	}
-	phases = s.Phases()
-	if err := sameBits("after restoring", s.Logits(), prompted); err != nil {
-		return nil, "", err
-	}
-	if first != nil {
-		if err := s.Decode(ctx, j.Decode[0]); err != nil {
-			return nil, "", err
-		}
-		if err := sameBits("one id after restoring", s.Logits(), first); err != nil {
-			return nil, "", err
-		}
-	}
-	return phases, hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func greedy(logits []float32) int32 {
-	id, _ := sample.Greedy(logits) // what is fed is given; logits that are no numbers show in the checksum
-	return id
 }
 
 // ParityError says that the engine gave other bits while it was timed, which makes
@@ -156,16 +103,4 @@ func sameBits(where string, got, want []float32) error {
 		}
 	}
 	return nil
-}
-
-func workOf(m *engine.Model) *Work {
-	c := m.Config()
-	w := &Work{HeadMACs: c.Vocab * c.Hidden, Int8: m.Activations() == engine.Int8}
-	w.Bytes, w.MACs = m.Work()
-	for _, float := range []quant.Type{quant.F32, quant.F16, quant.BF16} {
-		if _, used := m.Kernels()[float.String()]; used {
-			w.Int8 = false
-		}
-	}
-	return w
 }

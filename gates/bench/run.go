@@ -132,7 +132,7 @@ type series struct {
 // take takes the samples: A B B A A B ..., so that a drift of the machine meets
 // both engines alike.
 func take(ctx context.Context, o *Options, j Job) (runs []series, shares []float64, err error) {
-	var ours Engine = &child{o.Command}
+	var ours Engine = &Process{Command: o.Command}
 	if o.Inside {
 		ours = inside{}
 	}
@@ -148,7 +148,7 @@ func take(ctx context.Context, o *Options, j Job) (runs []series, shares []float
 			k = len(engines) - 1 - k
 		}
 		o.progress(i, total, engines[k].Name())
-		w := startWatch()
+		w := StartWatch()
 		s, err := engines[k].Sample(ctx, j)
 		if err != nil {
 			return nil, nil, err
