@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/engine/decoder"
+	"assay/kernels/cpu"
 	"assay/snapshots"
 )
 
@@ -79,7 +80,7 @@ func TestSeededFaultsFailWithTheirCause(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, gate := range c.gates {
-				report := runGates(t, Options{Fixtures: dir, Alter: c.alter}, gate)
+				report := runGates(t, Options{Fixtures: dir, Alter: c.alter, Levels: []string{cpu.Detected().String()}, Threads: []int{2}}, gate)
 				assert.Equal(t, 1, report.ExitStatus())
 				for _, text := range c.says {
 					assert.Contains(t, details(report, snapshots.Failed), text, gate)
@@ -98,7 +99,7 @@ func TestFlippedByteInAFixtureIsNamed(t *testing.T) {
 	b[len(b)-1000] ^= 1
 	require.NoError(t, os.WriteFile(path, b, 0o644))
 
-	report := runGates(t, Options{Fixtures: dir}, "structure/llama-Q4_0", "parity/llama-Q4_0", "decode/weights", "invariance/long")
+	report := runGates(t, Options{Fixtures: dir}, "structure/llama-Q4_0", "parity/llama-Q4_0", "decode/weights")
 	assert.Equal(t, 1, report.ExitStatus())
 	failed := details(report, snapshots.Failed)
 	assert.Contains(t, failed, "structure/llama-Q4_0 hashes, config, formats, kernels, tokens: fixtures: "+name+" is damaged")
