@@ -32,7 +32,6 @@ type recordFlags struct {
 	activations         string
 	nodes, state        bool
 	logits, kv          string
-	overwrite           bool
 }
 
 func recordCommand(s *shell) *cobra.Command {
