@@ -41,6 +41,7 @@ func register(c ...func(*shell) *cobra.Command) { subcommands = append(subcomman
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
 	return run(ctx, args, os.Stdin, stdout, stderr)
 }
 
