@@ -9,6 +9,7 @@ import (
 
 	"assay/engine"
 	"assay/gates/stats"
+	"assay/gates/verdict"
 	"assay/snapshots"
 )
 
@@ -92,6 +93,21 @@ type limits struct {
 	machine snapshots.Machine
 	work    *Work
 	cache   int // bytes of the last-level cache, 0: unknown
+}
+
+// Ceilings are the work of one sample, by phase, beside what the machine can do in
+// a second, where that is a limit at all (see judge).
+func (w *Work) Ceilings(timings []Timing, m snapshots.Machine) map[string]verdict.Ceiling {
+	all := map[string]verdict.Ceiling{}
+	for _, t := range timings {
+		switch {
+		case t.Phase == engine.PhaseDecode && w.Bytes > lastLevelCache():
+			all[t.Phase] = verdict.Ceiling{Work: float64(w.Bytes-lastLevelCache()) * float64(t.Tokens), Unit: "bytes", PerSecond: m.ReadGBs * 1e9}
+		case t.Phase == engine.PhasePrompt && w.Int8:
+			all[t.Phase] = verdict.Ceiling{Work: w.PromptMACs(t.Tokens), Unit: "multiply-adds", PerSecond: m.Int8GMACs * 1e9}
+		}
+	}
+	return all
 }
 
 // judge fills in the ceiling of a phase, and makes the phase void where it must
