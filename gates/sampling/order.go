@@ -1,6 +1,9 @@
 package sampling
 
-import "math/rand/v2"
+import (
+	"encoding/binary"
+	"math/rand/v2"
+)
 
 // Orders of a pair: which arm runs first.
 const (
@@ -13,7 +16,10 @@ const (
 // both arms alike and no rhythm of the machine can side with one. It depends on
 // nothing else: a resumed run goes on as it would have.
 func Order(seed uint64, i int) string {
-	coin := rand.New(rand.NewPCG(seed, uint64(i/2))).IntN(2)
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	binary.LittleEndian.PutUint64(key[8:], uint64(i/2))
+	coin := int(rand.NewChaCha8(key).Uint64() & 1)
 	if (coin+i)%2 == 0 {
 		return AB
 	}
