@@ -185,7 +185,8 @@ func (s *Session) Phases() []Phase { return append([]Phase(nil), s.clock.phases.
 func (s *Session) ResetPhases() { s.clock.phases = s.clock.phases[:0] }
 
 // KeyValue reads the state of one layer back as float32,
-// [kvHeads][positions][headDim] each; keys are rotated, in the file's pairing.
+// [kvHeads][positions][headDim] each; keys are rotated, in the file's pairing. A
+// closed session has no positions.
 func (s *Session) KeyValue(layer int) (k, v []float32, positions int) {
 	k, v = s.cache.Layer(layer)
 	return k, v, s.cache.Used()
@@ -202,7 +203,7 @@ type Snapshot struct {
 // Position is the number of ids in the snapshot.
 func (s *Snapshot) Position() int { return s.kv.Used() }
 
-// Checkpoint copies the state.
+// Checkpoint copies the state; that of a closed session is empty.
 func (s *Session) Checkpoint() *Snapshot {
 	return &Snapshot{kv: s.cache.Snapshot(), logits: append([]float32(nil), s.logits...), model: s.model}
 }
@@ -226,7 +227,8 @@ func (s *Session) Restore(from *Snapshot) error {
 	return nil
 }
 
-// Close frees the state.
+// Close frees the state: no position is left, and feeding or restoring gives
+// ErrClosed.
 func (s *Session) Close() error {
 	if s.closed {
 		return nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"testing"
@@ -195,6 +196,14 @@ func TestBadIDsAndFullContextsAreTypedErrorsThatChangeNothing(t *testing.T) {
 	assert.Equal(t, want, bits(s))
 }
 
+func TestContextsBeyondAllMemoryAreRefused(t *testing.T) {
+	m := open(t, tiny, Options{})
+	for _, n := range []int{-1, 1 << 30, 1 << 60, math.MaxInt} {
+		_, err := m.NewSession(SessionOptions{Context: n})
+		assert.ErrorContains(t, err, fmt.Sprint(n))
+	}
+}
+
 func TestCancellationStopsBetweenLayersAndKeepsTheState(t *testing.T) {
 	m := open(t, tiny, Options{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -219,8 +228,16 @@ func TestClosedModelsAndSessionsSaySo(t *testing.T) {
 	require.NoError(t, err)
 	closed, err := m.NewSession(SessionOptions{})
 	require.NoError(t, err)
+	require.NoError(t, closed.Prefill(context.Background(), story))
+	snapshot := closed.Checkpoint()
 	require.NoError(t, closed.Close())
 	assert.ErrorIs(t, closed.Decode(context.Background(), 1), ErrClosed)
+	assert.ErrorIs(t, closed.Restore(snapshot), ErrClosed)
+	k, v, positions := closed.KeyValue(0)
+	assert.Empty(t, k)
+	assert.Empty(t, v)
+	assert.Zero(t, positions)
+	assert.Zero(t, closed.Checkpoint().Position())
 	require.NoError(t, m.Close())
 	require.NoError(t, m.Close())
 	assert.ErrorIs(t, s.Decode(context.Background(), 1), ErrClosed)

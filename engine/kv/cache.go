@@ -40,8 +40,15 @@ type Cache struct {
 	used  int
 }
 
-// New makes an empty cache.
+// MaxPositions bounds the capacity: the tables of the rotary embedding are exact
+// for angles below 2^20 radians, see arith.SinCos.
+const MaxPositions = 1 << 20
+
+// New makes an empty cache. The capacity is rounded up to whole key tiles.
 func New(s Shape) (*Cache, error) {
+	if s.Positions < 1 || s.Positions > MaxPositions {
+		return nil, fmt.Errorf("kv: %d positions: want 1 to %d", s.Positions, MaxPositions)
+	}
 	s.Positions = (s.Positions + attention.KeyTile - 1) / attention.KeyTile * attention.KeyTile
 	c := &Cache{shape: s, heads: make([]attention.Head, s.Layers*s.Heads)}
 	h := attention.Head{HeadDim: s.HeadDim, F16: s.Type == F16}
@@ -87,5 +94,12 @@ func (c *Cache) Layer(layer int) (k, v []float32) {
 	return k, v
 }
 
-// Close frees the memory.
-func (c *Cache) Close() error { return c.block.Free() }
+// Close frees the memory. The cache is empty afterwards, so that reading it
+// touches nothing.
+func (c *Cache) Close() error {
+	c.used = 0
+	for i := range c.heads {
+		c.heads[i].K, c.heads[i].V = nil, nil
+	}
+	return c.block.Free()
+}

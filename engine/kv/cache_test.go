@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,4 +56,23 @@ func TestSnapshotOfAnotherShapeIsRefused(t *testing.T) {
 	assert.NoError(t, a.Close())
 	assert.NoError(t, b.Close())
 	assert.NoError(t, small.Close())
+}
+
+func TestCapacitiesThatNoMemoryHoldsAreRefused(t *testing.T) {
+	for _, n := range []int{-1, 0, MaxPositions + 1, 1 << 40, 1 << 60, math.MaxInt} {
+		_, err := New(Shape{Layers: 1, Heads: 1, HeadDim: 4, Positions: n})
+		assert.ErrorContains(t, err, fmt.Sprint(n, " positions"))
+	}
+}
+
+func TestAClosedCacheIsEmptyAndMayBeRead(t *testing.T) {
+	c, err := New(Shape{Layers: 1, Heads: 2, HeadDim: 4, Positions: 3 << 10})
+	require.NoError(t, err)
+	c.SetUsed(2000)
+	require.NoError(t, c.Close())
+	k, v := c.Layer(0)
+	assert.Empty(t, k)
+	assert.Empty(t, v)
+	assert.Zero(t, c.Snapshot().Used())
+	assert.Zero(t, c.Used())
 }
