@@ -81,6 +81,8 @@ func (e *Evidence) checkPromptTensors(i int) error {
 			if err := e.checkKV(i, part); err != nil {
 				return err
 			}
+		case strings.HasPrefix(part, "node.") && len(t.Shape) == 0:
+			return &RefusedError{Tensor: name, Reason: "is a single value, a named intermediate has a row for each id"}
 		}
 	}
 	return nil

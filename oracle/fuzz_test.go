@@ -22,6 +22,7 @@ func FuzzEvidence(f *testing.F) {
 		r.KeyValue(0, 0, 1, 4, wave(8, 0), wave(8, 1))
 		r.Append(1, "hidden.L0", wave(3, 0))
 		r.Append(1, "hidden.L0", wave(3, 1))
+		r.Append(1, "node.ffn_out-0", wave(3, 2))
 		e, err := r.Evidence()
 		require.NoError(f, err)
 		dir := f.TempDir()
@@ -60,7 +61,7 @@ func FuzzEvidence(f *testing.F) {
 				}
 				require.NoError(t, c.Row(i, row, make([]float32, e.Vocab())))
 			}
-			s := State{Hidden: map[string][]float32{}, Keys: map[int][]float32{}, Values: map[int][]float32{}, KeyOrder: Halves}
+			s := State{Hidden: map[string][]float32{}, Nodes: map[string][]float32{}, Keys: map[int][]float32{}, Values: map[int][]float32{}, KeyOrder: Halves}
 			for _, part := range stateParts(e, i) {
 				x := e.Tensor(i, part)
 				if got, layer := make([]float32, x.Len()), -1; x.DType == F32 {
@@ -68,6 +69,8 @@ func FuzzEvidence(f *testing.F) {
 					switch part[0] {
 					case 'h':
 						s.Hidden[part[len("hidden."):]] = got
+					case 'n':
+						s.Nodes[part[len("node."):]] = got
 					case 'k':
 						s.Keys[layer] = got
 					case 'v':

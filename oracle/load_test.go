@@ -117,6 +117,7 @@ func TestEvidenceThatDoesNotHoldTogetherIsRefused(t *testing.T) {
 		"kv heads":     {KeepAll, tensor(NewFloat32("p0.k.L0", []int{1, 4, 8}, kv)), `p0.k.L0: shape [1 4 8], p0.v.L0 has [2 4 4]`},
 		"kv layer":     {KeepAll, tensor(NewFloat32("p0.k.Lx", []int{testHeads, 4, testDim}, kv)), `p0.k.Lx: "x" is not a layer`},
 		"k alone":      {KeepAll, tensor(NewFloat32("p0.k.L9", []int{testHeads, 4, testDim}, kv)), `p0.k.L9: without v.L9`},
+		"node rank":    {KeepAll, tensor(NewFloat32("p0.node.ffn_out-0", nil, []float32{1})), `p0.node.ffn_out-0: is a single value`},
 		"hidden":       {KeepAll, tensor(NewFloat32("p0.hidden.L0", []int{4, 6}, wave(24, 0))), `p0.hidden.L1: 5 wide, other hidden states are 6`},
 		"stray":        {KeepAll, tensor(NewFloat32("p7.logits", []int{1}, wave(1, 0))), `p7.logits: belongs to no prompt`},
 		"rows":         {KeepAll, tensor(NewInt32("p0.logits.rows", []int{4}, []int32{0, 1, 1, 3})), `p0.logits.rows: row 1 at 2`},

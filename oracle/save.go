@@ -84,7 +84,8 @@ func writeAtomic(path string, fill func(io.Writer) error) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+			f.Close() // a second time changes nothing
+			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
 	w := bufio.NewWriterSize(f, 1<<20)
@@ -98,7 +99,7 @@ func writeAtomic(path string, fill func(io.Writer) error) (err error) {
 		return err
 	}
 	if err := f.Close(); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return err
 	}
 	return os.Rename(f.Name(), path)
 }
