@@ -228,6 +228,20 @@ func (d *Definition) check() string {
 		if strings.TrimSpace(c.Why) == "" {
 			return fmt.Sprintf("check %q does not say why its tolerance is what it is", c.What)
 		}
+		if n := d.topK(); c.TopK != 0 && c.TopK != n {
+			return fmt.Sprintf("check %q compares the top %d, another one the top %d: a replay counts one size", c.What, c.TopK, n)
+		}
 	}
 	return ""
+}
+
+// topK is the size of the sets of largest logits that a replay compares; 0 for
+// the usual one.
+func (d *Definition) topK() int {
+	for _, c := range d.Checks {
+		if c.TopK != 0 {
+			return c.TopK
+		}
+	}
+	return 0
 }

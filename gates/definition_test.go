@@ -78,6 +78,7 @@ func TestBadDefinitionsAreRefused(t *testing.T) {
 		"what: ids":                {"what: golden", `kind parity has no check "golden"`},
 		"why: because":             {"why: ' '", "does not say why"},
 		"rung: ids":                {"rung: best", "want one of bits"},
+		"[{what: ids":              {"[{what: logits, rung: topk, top_k: 5, why: few}, {what: logits, rung: topk, top_k: 10, why: many}, {what: ids", "a replay counts one size"},
 		"{what":                    {"{of: nothing, what", `nothing is called "nothing"`},
 		"  about":                  {"  colour: red\n  about", "field colour not found"},
 	} {

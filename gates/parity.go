@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,10 +29,11 @@ func parityJob(ctx context.Context, r *run, c *Case) ([]snapshots.Result, error)
 	if err := r.verify(s.evidence, m, c); err != nil {
 		return nil, err
 	}
-	o := parity.Options{KV: c.KV, Batch: c.Batch, Diverges: c.Diverges, State: true, Progress: r.steps(c)}
+	o := parity.Options{KV: c.KV, Batch: c.Batch, Diverges: c.Diverges, TopK: c.topK(), State: true, Progress: r.steps(c)}
 	var reference *oracle.RowComparer
 	if s.reference != nil {
 		reference = oracle.NewRowComparer(s.reference)
+		reference.TopKSize = cmp.Or(c.topK(), reference.TopKSize)
 		o.Also = s.alsoTo(reference)
 	}
 	replay, err := parity.Replay(ctx, m, s.evidence, o)

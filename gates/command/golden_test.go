@@ -133,6 +133,8 @@ func TestQuestionsThatCannotBeAnsweredEndWith2(t *testing.T) {
 		{"parity --model " + model + " --evidence " + dir, "manifest.yaml"},
 		{"parity --model " + dir + "/none.gguf --evidence " + evidence, "none.gguf"},
 		{"parity --model " + model + " --evidence " + evidence + " --rung best", `rung "best"`},
+		{"parity --model " + model + " --evidence " + evidence + " --text " + prompts, "--text is for known real models"},
+		{"parity --model " + model + " --evidence " + evidence + " --rung kl --reference " + prompts, "--reference is for known real models"},
 		{"record --model " + model, "--model, --prompts and --out are needed"},
 		{"record --model " + model + " --prompts " + prompts + " --out " + dir, "not overwritten"},
 		{"record --model " + model + " --prompts " + prompts + " --out " + dir + "/r --engine gpt", `unknown engine "gpt"`},

@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +65,20 @@ func (f *parityFlags) run(ctx context.Context, s *shell) error {
 	if err != nil {
 		return err
 	}
+	for flag, path := range map[string]string{"reference": f.reference, "text": f.text} {
+		if path != "" && !compares(definitions, flag) {
+			return &usageError{"validate parity", fmt.Errorf("--%s is for known real models, whose gates say what it is held to; none is about this recording as it is asked for", flag)}
+		}
+	}
 	return f.output.gates(ctx, s, definitions, gates.Options{
 		Levels: f.levels, Threads: f.threads, Model: f.model, Evidence: f.evidence, Reference: f.reference, Text: f.text,
+	})
+}
+
+// compares tells whether some check compares with what --reference or --text
+// names: a file that nothing is held to must not look as if it held.
+func compares(definitions []gates.Definition, of string) bool {
+	return slices.ContainsFunc(definitions, func(d gates.Definition) bool {
+		return slices.ContainsFunc(d.Checks, func(c gates.Check) bool { return c.Of == of })
 	})
 }

@@ -1,6 +1,7 @@
 package parity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,6 +25,8 @@ type Options struct {
 	Batch bool
 	// Diverges is the relative RMS above which Diagnose calls a tensor divergent; 0: 1e-3.
 	Diverges float64
+	// TopK is the size of the sets of largest logits that are compared; 0: 10.
+	TopK int
 	// Progress is told how many of all rows have been evaluated.
 	Progress func(done, total int)
 	// Also receives every row of logits besides the comparison.
@@ -96,6 +99,7 @@ func Replay(ctx context.Context, m *engine.Model, e *oracle.Evidence, o Options)
 	if r.Diverges == 0 {
 		r.Diverges = defaultDiverges
 	}
+	r.rows.TopKSize = cmp.Or(o.TopK, r.rows.TopKSize)
 	prompts := o.Prompts
 	if prompts == nil {
 		for i := range e.Manifest.Prompts {

@@ -56,6 +56,19 @@ func TestReplayReadsNoMoreThanItIsAsked(t *testing.T) {
 	assert.Contains(t, r.Diagnose()[0].Where, "no tensor diverges")
 }
 
+func TestTopSetsHaveTheSizeThatIsAskedFor(t *testing.T) {
+	m, e := opened(t, "llama-Q4_0.gguf", "llama-Q4_0", engine.Int8)
+	same := map[int]int{}
+	for _, k := range []int{0, 1, 10, 200} {
+		r, err := Replay(context.Background(), m, e, Options{KV: kv.F32, Batch: true, TopK: k})
+		require.NoError(t, err)
+		same[k] = r.Rows.TopKSame
+	}
+	assert.Equal(t, same[10], same[0], "ten is the usual size")
+	assert.Greater(t, same[1], same[10], "the choice alone is the same more often")
+	assert.Less(t, same[200], same[10], "more logits are more near ties")
+}
+
 func TestAWrongVocabularyOrAnErrorOfTheCallerEndsTheReplay(t *testing.T) {
 	m, e := opened(t, "llama", "llama", engine.Float32)
 	enough := errors.New("enough")
