@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"assay/engine/checkpoint/regular"
 )
 
 // Format is the one evidence format there is.
@@ -181,7 +183,7 @@ func LoadManifest(path string) (*Manifest, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, ManifestName)
 	}
-	b, err := readLimited(path, maxManifest)
+	b, err := regular.Read(path, maxManifest)
 	if err != nil {
 		return nil, &RefusedError{File: path, Err: err}
 	}
@@ -213,18 +215,4 @@ func decodeYAML(b []byte, to any) error {
 		return errors.New("more than one YAML document")
 	}
 	return nil
-}
-
-// readLimited reads a file that is at most limit bytes long.
-func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("longer than %d bytes", limit)
-	}
-	return b, err
 }

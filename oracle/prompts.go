@@ -4,13 +4,15 @@ import (
 	"fmt"
 
 	"gopkg.in/yaml.v3"
+
+	"assay/engine/checkpoint/regular"
 )
 
 // LoadPrompts reads a prompts file: a YAML list of {name, ids}, {name, text} or {name, messages}, each with an optional
 // produced list, or the manifest of a recording (or its directory), whose prompts and produced ids are taken as they are.
 // Text and messages are left to whoever has the tokenizer.
 func LoadPrompts(path string) ([]Prompt, error) {
-	b, err := readLimited(path, maxManifest)
+	b, err := regular.ReadAny(path, maxManifest)
 	if err != nil {
 		if m, merr := LoadManifest(path); merr == nil {
 			return bare(m), nil

@@ -1,12 +1,12 @@
 package checkpoint
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"assay/engine/checkpoint/regular"
 	"assay/engine/checkpoint/safetensors"
 )
 
@@ -37,14 +37,7 @@ func (c *Checkpoint) openFolder(dir string) error {
 // readText reads a small text file of the folder and remembers it for Digest.
 func (c *Checkpoint) readText(dir, name string) ([]byte, error) {
 	path := filepath.Join(dir, name)
-	st, err := os.Stat(path)
-	if err == nil && st.Size() > maxConfig {
-		err = fmt.Errorf("it has %d bytes, at most %d are allowed", st.Size(), maxConfig)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := regular.Read(path, maxConfig)
 	if err != nil {
 		return nil, &Error{Format: "config", File: path, Item: name, Offset: -1, Reason: "cannot be read", Err: err}
 	}
@@ -68,7 +61,7 @@ func openWeights(dir string) (*safetensors.Set, error) {
 func (c *Checkpoint) addSet(set *safetensors.Set) {
 	c.closers = append(c.closers, set.Close)
 	if set.Sharded {
-		c.files = append(c.files, file{filepath.Base(set.Path), func() ([]byte, error) { return os.ReadFile(set.Path) }})
+		c.files = append(c.files, file{filepath.Base(set.Path), func() ([]byte, error) { return regular.Read(set.Path, safetensors.MaxIndex) }})
 	}
 	owner := map[string]*safetensors.File{}
 	for _, f := range set.Files {

@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"assay/engine/checkpoint/regular"
 )
+
+// maxFile bounds every file of a tokenizer; the largest published ones have
+// some 30 MB.
+const maxFile = 128 << 20
 
 // FromFile opens a tokenizer.json alone: no chat template, no named BOS, and
 // only the end-of-turn tokens that are known by their text.
 func FromFile(path string) (*Tokenizer, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, maxFile)
 	if err != nil {
 		return nil, &Error{File: path, Reason: "cannot be read", Err: err}
 	}
@@ -73,7 +78,7 @@ func (t *Tokenizer) ids(text string) []int32 {
 // readJSON reads a file of a model folder into v; a missing file leaves v alone.
 func readJSON(folder, name string, v any) error {
 	path := filepath.Join(folder, name)
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -112,7 +117,7 @@ func (t *tokenText) UnmarshalJSON(data []byte) error {
 // its own wins over the field.
 func (c *tokenizerConfig) template(folder string) (source, name string, err error) {
 	path := filepath.Join(folder, "chat_template.jinja")
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, maxFile)
 	if err == nil {
 		return string(data), path, nil
 	}

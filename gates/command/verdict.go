@@ -8,8 +8,11 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/spf13/cobra"
 
+	"assay/engine/checkpoint/regular"
 	"assay/gates/verdict"
 )
+
+const maxSampleSets = 256 << 20 // bytes
 
 func init() { register(verdictCommand) }
 
@@ -25,7 +28,7 @@ the file cannot be read as sample sets.`,
   validate verdict samples.json --json verdicts.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			b, err := os.ReadFile(args[0])
+			b, err := regular.ReadAny(args[0], maxSampleSets)
 			if err != nil {
 				return err
 			}

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"assay/engine/checkpoint/gguf"
+	"assay/engine/checkpoint/regular"
 )
+
+// maxText bounds every text file of a folder, as its readers in the engine do.
+const maxText = 128 << 20
 
 // ggufTokenizer sums up the tokenizer.* keys; nil where there are none.
 func ggufTokenizer(f *gguf.File) *Tokenizer {
@@ -52,7 +55,7 @@ func ggufID(f *gguf.File, key string) *int64 {
 
 // folderTokenizer sums up tokenizer.json and its companions; nil without one.
 func folderTokenizer(dir string) (*Tokenizer, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "tokenizer.json"))
+	text, err := regular.Read(filepath.Join(dir, "tokenizer.json"), maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -87,7 +90,7 @@ func length(v json.RawMessage) int {
 }
 
 func (t *Tokenizer) readTemplate(dir string) {
-	if text, err := os.ReadFile(filepath.Join(dir, "tokenizer_config.json")); err == nil {
+	if text, err := regular.Read(filepath.Join(dir, "tokenizer_config.json"), maxText); err == nil {
 		t.Files = append(t.Files, "tokenizer_config.json")
 		var config struct {
 			ChatTemplate json.RawMessage `json:"chat_template"`
@@ -97,7 +100,7 @@ func (t *Tokenizer) readTemplate(dir string) {
 			t.ChatTemplate = len(template)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "chat_template.jinja")); err == nil {
+	if text, err := regular.Read(filepath.Join(dir, "chat_template.jinja"), maxText); err == nil {
 		t.Files = append(t.Files, "chat_template.jinja")
 		t.ChatTemplate = len(text)
 	}
@@ -105,7 +108,7 @@ func (t *Tokenizer) readTemplate(dir string) {
 
 // readObject gives the members of a JSON object in order.
 func readObject(path string) (Entries, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"assay/engine"
+	"assay/engine/checkpoint/regular"
 	"assay/engine/kv"
 	"assay/oracle"
 )
@@ -24,16 +24,9 @@ const maxText = 64 << 20
 
 // LoadText reads a JSON file with the keys engine, ids and mean_nll.
 func LoadText(path string) (*Text, error) {
-	info, err := os.Stat(path)
+	b, err := regular.ReadAny(path, maxText)
 	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxText {
-		return nil, fmt.Errorf("parity: %s: %d bytes are no text with ids", path, info.Size())
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("parity: %w", err)
 	}
 	t := new(Text)
 	if err := json.Unmarshal(b, t); err != nil {

@@ -3,15 +3,17 @@ package safetensors
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"assay/engine/checkpoint/fault"
+	"assay/engine/checkpoint/regular"
 )
 
-const maxIndex = 64 << 20 // bytes; published indexes have some hundred KB
+// MaxIndex is the size of the largest index that is read, in bytes; published
+// ones have some hundred KB.
+const MaxIndex = 64 << 20
 
 // Set is one model's tensors, from a single file or from shards.
 type Set struct {
@@ -109,14 +111,7 @@ func indexError(path, item, reason string, err error) error {
 }
 
 func readIndex(path string) ([]KeyValue, error) {
-	st, err := os.Stat(path)
-	if err == nil && st.Size() > maxIndex {
-		err = fmt.Errorf("it has %d bytes, at most %d are allowed", st.Size(), maxIndex)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	text, err := regular.Read(path, MaxIndex)
 	if err != nil {
 		return nil, indexError(path, "index", "cannot be read", err)
 	}

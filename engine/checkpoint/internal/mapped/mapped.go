@@ -2,8 +2,9 @@ package mapped
 
 import (
 	"fmt"
-	"os"
 	"sync"
+
+	"assay/engine/checkpoint/regular"
 )
 
 // File is the content of one file. The bytes are read-only (writing to them
@@ -18,7 +19,7 @@ type File struct {
 
 // Open maps the regular file at path.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -26,9 +27,6 @@ func Open(path string) (*File, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
 	size := st.Size()
 	if int64(int(size)) != size {
@@ -42,6 +40,7 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	m.enlist()
 	return m, nil
 }
 
@@ -57,6 +56,7 @@ func (m *File) Release(b []byte) error { return release(m.data, b) }
 func (m *File) Close() error {
 	var err error
 	m.once.Do(func() {
+		m.retire()
 		m.data = nil
 		err = m.close()
 	})
