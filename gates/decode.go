@@ -101,7 +101,8 @@ func rowsOf(t *checkpoint.Tensor) (rows, cols, rowBytes int, err error) {
 	return rows, cols, rowBytes, err
 }
 
-func decodeRows(t *checkpoint.Tensor) ([]float32, error) {
+func decodeRows(t *checkpoint.Tensor) (_ []float32, err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	rows, cols, size, err := rowsOf(t)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,8 @@ func decodeRows(t *checkpoint.Tensor) ([]float32, error) {
 }
 
 // decodeTiles repacks groups of 16 rows as Load does and decodes them from there.
-func decodeTiles(t *checkpoint.Tensor) ([]float32, error) {
+func decodeTiles(t *checkpoint.Tensor) (_ []float32, err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	rows, cols, size, err := rowsOf(t)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	"assay/engine/checkpoint"
 	"assay/engine/checkpoint/safetensors"
 )
 
@@ -45,7 +46,8 @@ func Load(dir string) (*Evidence, error) {
 }
 
 // read takes the tensors of f and checks them against the manifest.
-func (e *Evidence) read(f *safetensors.File) error {
+func (e *Evidence) read(f *safetensors.File) (err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	if err := e.checkFileHash(f); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"assay/engine/checkpoint"
 )
 
 // DType is the element type of a tensor, as safetensors spells it.
@@ -78,7 +80,8 @@ func (t *Tensor) Int32s() ([]int32, error) {
 }
 
 // ReadFloat32 fills dst from element at on.
-func (t *Tensor) ReadFloat32(dst []float32, at int) error {
+func (t *Tensor) ReadFloat32(dst []float32, at int) (err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	b, err := t.words(F32, len(dst), at)
 	for i := 0; i < len(b)/4; i++ {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
@@ -87,7 +90,8 @@ func (t *Tensor) ReadFloat32(dst []float32, at int) error {
 }
 
 // ReadInt32 fills dst from element at on.
-func (t *Tensor) ReadInt32(dst []int32, at int) error {
+func (t *Tensor) ReadInt32(dst []int32, at int) (err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	b, err := t.words(I32, len(dst), at)
 	for i := 0; i < len(b)/4; i++ {
 		dst[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))

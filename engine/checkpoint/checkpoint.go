@@ -85,19 +85,22 @@ func Open(path string) (*Checkpoint, error) {
 		return nil, &Error{Format: "checkpoint", Offset: -1, Reason: "cannot open", Err: err}
 	}
 	c := &Checkpoint{path: path}
-	switch ext := filepath.Ext(path); {
-	case st.IsDir():
-		err = c.openFolder(path)
-	case ext == ".safetensors" || ext == ".json":
-		return nil, refuse("checkpoint", path, "", "a model in safetensors is opened by its folder, which holds config.json too")
-	default:
-		err = c.openGGUF(path)
-	}
-	if err != nil {
+	if err := c.open(st.IsDir()); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *Checkpoint) open(folder bool) (err error) {
+	defer Catch(&err, Watch())
+	switch ext := filepath.Ext(c.path); {
+	case folder:
+		return c.openFolder(c.path)
+	case ext == ".safetensors" || ext == ".json":
+		return refuse("checkpoint", c.path, "", "a model in safetensors is opened by its folder, which holds config.json too")
+	}
+	return c.openGGUF(c.path)
 }
 
 // Kind tells the container.
@@ -140,14 +143,23 @@ func (c *Checkpoint) Release(t *Tensor) {
 func (c *Checkpoint) Digest() (map[string]string, error) {
 	out := make(map[string]string, len(c.files))
 	for _, f := range c.files {
-		b, err := f.bytes()
+		sum, err := f.sha256()
 		if err != nil {
 			return nil, &Error{Format: "checkpoint", Offset: -1, Reason: "cannot hash", Err: err}
 		}
-		sum := sha256.Sum256(b)
-		out[f.name] = hex.EncodeToString(sum[:])
+		out[f.name] = sum
 	}
 	return out, nil
+}
+
+func (f *file) sha256() (_ string, err error) {
+	defer Catch(&err, Watch())
+	b, err := f.bytes()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // Close ends all mappings. Tensor data must not be touched afterwards.

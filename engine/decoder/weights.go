@@ -83,10 +83,11 @@ func (w *Weights) Bytes() int { return len(w.block.Data) }
 func (w *Weights) Close() error { return w.block.Free() }
 
 // embed writes the embedding of one id.
-func (w *Weights) embed(id int, dst []float32) error {
+func (w *Weights) embed(id int, dst []float32) (err error) {
 	if w.embedding == nil {
 		return w.Head.row(id, dst)
 	}
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	n, err := w.embedding.Type.RowBytes(len(dst))
 	if err != nil {
 		return err
@@ -120,10 +121,16 @@ func (l *loader) vector(name string, n int) []float32 {
 		return nil
 	}
 	x := make([]float32, n)
-	if err := quant.DecodeRow(t.Type, x, t.Data); err != nil {
+	if err := decodeRow(t, x); err != nil {
 		l.fail(fmt.Errorf("decoder: tensor %q: %w", t.Name, err))
 	}
 	return x
+}
+
+// decodeRow decodes a stored vector.
+func decodeRow(t *checkpoint.Tensor, dst []float32) (err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
+	return quant.DecodeRow(t.Type, dst, t.Data)
 }
 
 func (l *loader) matrix(name string, rows, cols int) *Matrix {
@@ -187,17 +194,22 @@ type repackJob struct {
 
 // Do repacks the groups [lo, hi).
 func (j *repackJob) Do(_, lo, hi int) {
+	if err := j.repack(lo, hi); err != nil {
+		j.mu.Lock()
+		j.err = err
+		j.mu.Unlock()
+	}
+}
+
+func (j *repackJob) repack(lo, hi int) (err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	m := j.item.m
 	rowBytes, err := m.Format.RowBytes(m.Cols)
 	for g := lo; g < hi && err == nil; g++ {
 		first, last := g*quant.TileRows, min((g+1)*quant.TileRows, m.Rows)
 		err = quant.Repack(m.Format, m.group(g, g+1), j.item.t.Data[first*rowBytes:last*rowBytes], m.Cols)
 	}
-	if err != nil {
-		j.mu.Lock()
-		j.err = err
-		j.mu.Unlock()
-	}
+	return err
 }
 
 // matrices visits every matrix that a token's evaluation multiplies with.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"assay/engine/checkpoint"
 )
 
 // ErrRefused is wrapped by what Run returns when the file is not well formed,
@@ -58,7 +60,10 @@ func Inspect(path string, o Options) (*Report, error) {
 	r.WellFormed = true
 	r.sum()
 	if o.JSON != "" {
-		r.digest()
+		if err := r.digest(); err != nil {
+			r.WellFormed, r.Reason = false, err.Error()
+			return r, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
 	}
 	if !o.Open {
 		return r, nil
@@ -91,7 +96,8 @@ func (r *Report) sum() {
 	slices.SortStableFunc(r.Formats, func(a, b Format) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
-func (r *Report) digest() {
+func (r *Report) digest() (err error) {
+	defer checkpoint.Catch(&err, checkpoint.Watch())
 	for i := range r.Tensors {
 		sum := sha256.Sum256(r.Tensors[i].data)
 		r.Tensors[i].SHA256 = hex.EncodeToString(sum[:])
@@ -100,6 +106,7 @@ func (r *Report) digest() {
 		sum := sha256.Sum256(r.Files[i].data)
 		r.Files[i].SHA256 = hex.EncodeToString(sum[:])
 	}
+	return nil
 }
 
 func writeJSON(w io.Writer, path string, r *Report) error {

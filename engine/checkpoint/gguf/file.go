@@ -56,13 +56,12 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, &fault.Error{Format: "gguf", Offset: fault.NoOffset, Reason: "cannot open", Err: err}
 	}
-	f, err := Parse(m.Bytes(), path)
+	f, err := read(m, path)
 	if err != nil {
 		m.Close()
 		return nil, err
 	}
 	f.mapping = m
-	f.detachMetadata()
 	return f, nil
 }
 
@@ -117,4 +116,13 @@ func (f *File) Close() error {
 		return nil
 	}
 	return f.mapping.Close()
+}
+
+// read parses the mapped file. One that is cut short meanwhile is an error.
+func read(m *mapped.File, path string) (f *File, err error) {
+	defer mapped.Catch(&err, mapped.Watch())
+	if f, err = Parse(m.Bytes(), path); err == nil {
+		f.detachMetadata()
+	}
+	return f, err
 }

@@ -39,7 +39,7 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, &fault.Error{Format: "safetensors", Offset: fault.NoOffset, Reason: "cannot open", Err: err}
 	}
-	f, err := Parse(m.Bytes(), path)
+	f, err := read(m, path)
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -78,4 +78,10 @@ func (f *File) Close() error {
 		return nil
 	}
 	return f.mapping.Close()
+}
+
+// read parses the mapped file. One that is cut short meanwhile is an error.
+func read(m *mapped.File, path string) (f *File, err error) {
+	defer mapped.Catch(&err, mapped.Watch())
+	return Parse(m.Bytes(), path)
 }
