@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,7 @@ import (
 const caseFiles = "../../gates/cases/testdata/files/"
 
 func valid(t *testing.T, c *Config) {
-	if c.Heads%c.KVHeads != 0 || c.HeadDim%2 != 0 || c.Rope.Dim > c.HeadDim || c.Layers < 1 || !(c.NormEps >= 0) || !(c.Rope.Base > 0) {
+	if c.Heads%c.KVHeads != 0 || c.HeadDim%2 != 0 || c.Rope.Dim > c.HeadDim || c.Layers < 1 || !(c.NormEps >= 0 && c.NormEps <= math.MaxFloat32) || !(c.Rope.Base > 0) {
 		t.Fatalf("accepted %+v", *c)
 	}
 }

@@ -31,11 +31,12 @@ func (c *Checkpoint) ggufConfig(f *gguf.File) (*Config, error) {
 	}
 	cfg.Layers, cfg.Hidden, cfg.Heads, cfg.KVHeads = d.layers.value, d.hidden.value, d.heads.value, d.kvHeads.value
 	cfg.HeadDim, cfg.FFN, cfg.Vocab = d.headDim.value, d.ffn.value, d.vocab.value
-	eps := k.float("attention.layer_norm_rms_epsilon", true, 0)
-	if eps < 0 {
-		k.fail(k.name("attention.layer_norm_rms_epsilon"), "is %v: negative, out of range", eps)
+	const epsilon = "attention.layer_norm_rms_epsilon"
+	eps, reason := normEps(k.float(epsilon, true, 0))
+	if reason != "" {
+		k.fail(k.name(epsilon), "%s", reason)
 	}
-	cfg.NormEps = float32(eps)
+	cfg.NormEps = eps
 	cfg.Rope = k.rope(fam, cfg.HeadDim)
 	if v, ok := k.value("attention.causal", false); ok {
 		if causal, err := v.Bool(); err != nil || !causal {

@@ -145,6 +145,7 @@ func TestGGUFRefusals(t *testing.T) {
 		"base zero":          {set("llama.rope.freq_base", float32(0)), []string{"freq_base", "positive"}},
 		"base NaN":           {set("llama.rope.freq_base", float32(math.NaN())), []string{"freq_base", "out of range"}},
 		"eps negative":       {set("llama.attention.layer_norm_rms_epsilon", float32(-1)), []string{"layer_norm_rms_epsilon", "negative"}},
+		"eps beyond float32": {set("llama.attention.layer_norm_rms_epsilon", 1e300), []string{"layer_norm_rms_epsilon", "out of range"}},
 		"too many layers":    {set("llama.block_count", uint32(1000)), []string{"llama.block_count", "1000 layers", "12 tensors"}},
 		"second layer":       {set("llama.block_count", uint32(2)), []string{`"blk.1.attn_norm.weight"`, "missing"}},
 		"huge heads":         {set("llama.attention.head_count", uint32(math.MaxInt32)), []string{"head_count"}},

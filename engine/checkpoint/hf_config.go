@@ -52,11 +52,11 @@ func (c *Checkpoint) hfConfig(path string, text []byte) (*Config, error) {
 // hfDetails reads everything but the sizes.
 func (c *Checkpoint) hfDetails(k *jsonKeys, cfg *Config, fam family) {
 	cfg.Context = k.size("max_position_embeddings", false, 2048).value
-	eps := k.float("rms_norm_eps", true, 0)
-	if eps < 0 {
-		k.fail("rms_norm_eps", "is %v: negative, out of range", eps)
+	eps, reason := normEps(k.float("rms_norm_eps", true, 0))
+	if reason != "" {
+		k.fail("rms_norm_eps", "%s", reason)
 	}
-	cfg.NormEps = float32(eps)
+	cfg.NormEps = eps
 	cfg.Rope = k.rope(cfg.HeadDim)
 	cfg.Activation = k.activation()
 	cfg.AttentionBias = fam.qkvBias

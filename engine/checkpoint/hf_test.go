@@ -128,6 +128,7 @@ func TestConfigRefusals(t *testing.T) {
 		"theta zero":        {"rope_theta", 0, []string{"rope_theta", "positive"}},
 		"theta text":        {"rope_theta", "10000", []string{"rope_theta", "a string"}},
 		"huge number":       {"rope_theta", json.RawMessage("1e999"), []string{"rope_theta", "out of range"}},
+		"eps too large":     {"rms_norm_eps", json.RawMessage("1e300"), []string{"rms_norm_eps", "out of range"}},
 		"eos beyond":        {"eos_token_id", []int{2, 10}, []string{"eos_token_id", "out of range"}},
 		"eos text":          {"eos_token_id", "2", []string{"eos_token_id", "a string"}},
 		"eos in a list":     {"eos_token_id", []any{[]int{2}}, []string{"eos_token_id", "a list"}},

@@ -1,6 +1,9 @@
 package checkpoint
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // field is one size of the config under the name that the file gives it.
 type field struct {
@@ -33,6 +36,17 @@ func (d dims) check(tensors int) (name, reason string) {
 		return d.heads.name, fmt.Sprintf("is %d with head dimension %d: out of range", d.heads.value, d.headDim.value)
 	}
 	return "", ""
+}
+
+// normEps narrows the epsilon of the norms, which the file may give in any width.
+func normEps(x float64) (eps float32, reason string) {
+	switch eps = float32(x); {
+	case x < 0:
+		return 0, fmt.Sprintf("is %v: negative, out of range", x)
+	case math.IsInf(float64(eps), 0):
+		return 0, fmt.Sprintf("is %v: out of range, a float32 does not hold it", x)
+	}
+	return eps, ""
 }
 
 const (

@@ -19,7 +19,8 @@
 //   - Sums over a vector (norms, softmax): 16 lanes, then Tree16.
 //   - NaN payloads are not part of the contract; that a value is NaN is.
 //
-// The package imports nothing and knows nothing of tiles, threads or models.
+// The package imports nothing of this project and knows nothing of tiles,
+// threads or models.
 package arith
 
 // ContractVersion names this set of rules. It is written into evidence and
