@@ -161,7 +161,7 @@ func (f *experimentFlags) prepare(ctx context.Context, s *shell) (err error) {
 		Store: store, Machine: experiment.Here(), Identify: experiment.Here, Version: gates.Version(), Models: f.models, NoisePairs: f.noise,
 		Progress: func(x experiment.Progress) { p.line(progressLine(x)) },
 	}
-	f.runner.Ceilings = experiment.MeasuredCeilings(ceiling.Measure, f.runner.Machine.Cores)
+	f.runner.Ceilings = (&experiment.Ceilings{Measure: ceiling.Measure, Cores: f.runner.Machine.Cores}).Of
 	if f.noFloor {
 		f.runner.NoisePairs = -1
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/gates/sampling"
+	"assay/gates/verdict"
 )
 
 // floorsName is the record of noise floors.
@@ -58,7 +59,7 @@ func (r *Runner) measureFloor(ctx context.Context, d *Definition, arms *arms) (*
 	key := d.workloadKey(arms.fixture.SHA256)
 	noise := *d
 	noise.Name = "noise-" + hash(key)[:12]
-	noise.Candidate, noise.Pairs, noise.Text = d.Baseline, []int{cmp.Or(r.NoisePairs, noisePairs)}, ""
+	noise.Candidate, noise.Pairs, noise.Text = d.Baseline, []int{cmp.Or(r.NoisePairs, max(noisePairs, d.Plan().Most()))}, ""
 	noise.SHA256 = hash(key)
 	reg := r.register(&noise, arms.same())
 	rec, err := r.sample(ctx, &noise, reg, arms.same(), func(rec *Record) *Outcome {
@@ -71,7 +72,7 @@ func (r *Runner) measureFloor(ctx context.Context, d *Definition, arms *arms) (*
 	if err != nil {
 		return nil, err
 	}
-	f := &Floor{Machine: reg.Machine.ID(), Workload: key, Phases: map[string]float64{}, Binary: reg.Binaries.Baseline}
+	f := &Floor{Machine: reg.Machine.ID(), Workload: key, Binary: reg.Binaries.Baseline}
 	pairs := sampling.Decisive(rec.Pairs)
 	for _, p := range pairs {
 		if p.Broken != "" {
@@ -80,16 +81,7 @@ func (r *Runner) measureFloor(ctx context.Context, d *Definition, arms *arms) (*
 	}
 	s := Set(noise.Name, d.Target, Phases, nil, pairs)
 	f.Pairs, f.Busy = len(pairs), s.Environment.Busy
-	for phase, a := range s.Samples {
-		if len(a.A) == 0 {
-			continue
-		}
-		e, err := interval(a)
-		if err != nil {
-			return nil, err
-		}
-		f.Phases[phase] = min(max(math.Abs(e.Low-1), math.Abs(e.High-1), leastFloor), 0.99)
-	}
+	f.Phases = FloorOf(s)
 	w, err := r.Store.Append(floorsName)
 	if err != nil {
 		return nil, err
@@ -98,4 +90,17 @@ func (r *Runner) measureFloor(ctx context.Context, d *Definition, arms *arms) (*
 		return nil, err
 	}
 	return f, w.Close()
+}
+
+// FloorOf is how far the median ratio of each phase may be from 1 by pairs of one
+// binary against itself: the farther end of its interval. A phase without usable
+// times has none.
+func FloorOf(s *verdict.Set) map[string]float64 {
+	floor := map[string]float64{}
+	for phase, a := range s.Samples {
+		if e, err := interval(a); err == nil {
+			floor[phase] = min(max(math.Abs(e.Low-1), math.Abs(e.High-1), leastFloor), 0.99)
+		}
+	}
+	return floor
 }

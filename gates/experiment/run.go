@@ -26,7 +26,7 @@ type Runner struct {
 	// negative: none, and the verdict is void.
 	NoisePairs int
 	// Ceilings are what the machine can do at most, by phase; nil: not known.
-	Ceilings func(*Definition, *sampling.Pair) map[string]verdict.Ceiling
+	Ceilings func(*Definition, []*sampling.Pair) map[string]verdict.Ceiling
 	// Progress is told of every pair.
 	Progress func(Progress)
 	// Identify tells which machine this is when a run ends; nil: it cannot have changed.
@@ -130,10 +130,7 @@ func (r *Runner) sample(ctx context.Context, d *Definition, reg *Registration, a
 		l.Run, l.At = rec.Run, time.Now().UTC()
 		return w.Write(&l)
 	}
-	s := &sampling.Sampler{A: a.a, B: a.b, Seed: d.Seed, Rules: reg.Rules}
-	if r.Adapt != nil {
-		r.Adapt(s)
-	}
+	s := r.sampler(d, a)
 	for {
 		looks := len(rec.Looks)
 		outcome := done(rec)
@@ -159,6 +156,24 @@ func (r *Runner) sample(ctx context.Context, d *Definition, reg *Registration, a
 			return rec, fmt.Errorf("experiment: %s: pair %d: %w", d.Name, i, err)
 		}
 	}
+}
+
+func (r *Runner) sampler(d *Definition, a *arms) *sampling.Sampler {
+	s := &sampling.Sampler{A: a.a, B: a.b, Seed: d.Seed, Rules: r.rules(d)}
+	if r.Adapt != nil {
+		r.Adapt(s)
+	}
+	return s
+}
+
+// Sampler is what takes the pairs of an experiment, for whoever does not want a
+// record of them.
+func (r *Runner) Sampler(ctx context.Context, d *Definition) (*sampling.Sampler, func() error, error) {
+	a, err := r.arms(ctx, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.sampler(d, a), a.Close, nil
 }
 
 // begin finds the unfinished run of a registration, or begins one.
@@ -190,7 +205,7 @@ func (r *Runner) outcome(d *Definition, rec *Record) *Outcome {
 		}
 		var ceilings map[string]verdict.Ceiling
 		if r.Ceilings != nil {
-			ceilings = r.Ceilings(d, pairs[0])
+			ceilings = r.Ceilings(d, pairs)
 		}
 		rec.Looks = append(rec.Looks, d.judge(k, rec.Registration, pairs[:min(len(pairs), d.Pairs[k])], ceilings))
 	}
