@@ -168,6 +168,7 @@ func (c *chatTemplate) values(messages []Message, o ChatOptions, raised *string)
 		"range":        jinja.NewCallable("range", boundedRange),
 		"strftime_now": jinja.NewCallable("strftime_now", formatNow(now)),
 		jsonFilter:     jinja.NewCallable("tojson", toJSON),
+		meterName:      jinja.NewCallable(meterName, newMeter().call),
 	}
 	if c.bos != "" {
 		values["bos_token"] = jinja.NewString(c.bos)

@@ -12,6 +12,9 @@ import (
 // and the template's last line end off, and one line end too many makes other
 // ids, so these rules are not left to the template library. Line numbers stay.
 func prepareTemplate(source string) (string, error) {
+	if len(source) > maxTemplate {
+		return "", fmt.Errorf("%d bytes are more than the %d that are allowed", len(source), maxTemplate)
+	}
 	source = strings.ReplaceAll(validText(source), "\r\n", "\n")
 	source = strings.ReplaceAll(source, "\r", "\n")
 	source = strings.TrimSuffix(source, "\n")
@@ -69,7 +72,8 @@ func (p *templateReader) next() error {
 		p.keepLines(content)
 		return p.raw(end)
 	}
-	p.out.WriteString("{" + string(kind) + " " + content + " " + closing(kind))
+	before, behind := metered(content, kind)
+	p.out.WriteString(before + "{" + string(kind) + " " + content + " " + closing(kind) + behind)
 	p.finish(end, kind)
 	return nil
 }
@@ -212,7 +216,10 @@ func readTag(source string, i int, kind byte) (content string, end int, err erro
 	var b strings.Builder
 	depth := 0
 	close := closing(kind)
-	for i < len(source) {
+	for start := i; i < len(source); {
+		if i-start > maxTag {
+			return "", 0, fmt.Errorf("a tag has more than %d bytes", maxTag)
+		}
 		c := source[i]
 		if depth == 0 {
 			rest := source[i:]
