@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"fmt"
 	"runtime"
 
@@ -56,9 +57,16 @@ type Options struct {
 	Tuning decoder.Tuning
 }
 
+// littleEndian tells how this processor stores numbers. Panels and key/value
+// state are written byte by byte and read as numbers, which is the same only here.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
 func (o *Options) resolve() (cpu.Level, error) {
-	if o.Threads < 0 || o.Threads > maxThreads {
-		return 0, fmt.Errorf("engine: %d threads: want 1 to %d, or 0 for all cores", o.Threads, maxThreads)
+	if !littleEndian {
+		return 0, fmt.Errorf("engine: %s stores numbers in big-endian byte order, which the kernels do not read: unsupported", runtime.GOARCH)
+	}
+	if o.Threads < 0 || o.Threads > MaxThreads {
+		return 0, fmt.Errorf("engine: %d threads: want 1 to %d, or 0 for all cores", o.Threads, MaxThreads)
 	}
 	if o.Threads == 0 {
 		o.Threads = min(runtime.GOMAXPROCS(0), runtime.NumCPU())
@@ -72,7 +80,8 @@ func (o *Options) resolve() (cpu.Level, error) {
 	return cpu.Default()
 }
 
-const maxThreads = 1024
+// MaxThreads is the largest number of workers that a model is opened with.
+const MaxThreads = 1024
 
 // SessionOptions say how a session keeps its state.
 type SessionOptions struct {

@@ -115,3 +115,13 @@ func TestAttentionAllocatesNothing(t *testing.T) {
 	queries := &Queries{Q: q, LdQ: 64, C: 1, Keys: 40, Scale: 1, Out: out, LdOut: 64}
 	assert.Zero(t, testing.AllocsPerRun(10, func() { s.Attend(h, queries, w) }))
 }
+
+func TestEveryLevelOfThisMachineHasAFastImplementation(t *testing.T) {
+	for _, l := range cpu.Supported() {
+		if s := For(l); l == cpu.Scalar {
+			assert.Equal(t, cpu.Scalar, s.Level)
+		} else {
+			assert.GreaterOrEqual(t, s.Level, cpu.AVX2, "fell back to scalar at %s", l)
+		}
+	}
+}

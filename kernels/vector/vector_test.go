@@ -173,3 +173,13 @@ func TestVectorOperationsAllocateNothing(t *testing.T) {
 		}), s.Level.String())
 	}
 }
+
+func TestEveryLevelOfThisMachineHasAFastImplementation(t *testing.T) {
+	for _, l := range cpu.Supported() {
+		if s := For(l); l == cpu.Scalar {
+			assert.Equal(t, cpu.Scalar, s.Level)
+		} else {
+			assert.GreaterOrEqual(t, s.Level, cpu.AVX2, "fell back to scalar at %s", l)
+		}
+	}
+}
