@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,9 +37,19 @@ type matcher struct {
 	best   []int32 // longest token that ends at the node (in reverse), -1 where none
 }
 
-func newMatcher(tokens []addedToken) *matcher {
+// maxAdded bounds the text of all added tokens, in bytes: every byte is a node.
+// Published vocabularies have some hundred KB.
+const maxAdded = 4 << 20
+
+func newMatcher(tokens []addedToken) (*matcher, error) {
 	if len(tokens) == 0 {
-		return nil
+		return nil, nil
+	}
+	total := 0
+	for _, t := range tokens {
+		if total += len(t.content); total > maxAdded {
+			return nil, fmt.Errorf("the added tokens have more than %d bytes together", maxAdded)
+		}
 	}
 	m := &matcher{tokens: tokens, next: map[uint64]int32{}, fail: []int32{0}, best: []int32{-1}}
 	for i, t := range tokens {
@@ -58,21 +69,22 @@ func newMatcher(tokens []addedToken) *matcher {
 		}
 	}
 	m.link()
-	return m
+	return m, nil
 }
 
 // link sets, breadth first, where each node goes on when no child fits.
 func (m *matcher) link() {
-	children := make([][]uint64, len(m.fail))
-	for key := range m.next {
-		children[key>>8] = append(children[key>>8], key)
+	// The children of a node as a list: the first one, and the next of each.
+	first, sibling, label := make([]int32, len(m.fail)), make([]int32, len(m.fail)), make([]byte, len(m.fail))
+	for key, child := range m.next {
+		node := key >> 8
+		sibling[child], first[node], label[child] = first[node], child, byte(key)
 	}
-	queue := []int32{0}
-	for len(queue) > 0 {
-		node := queue[0]
-		queue = queue[1:]
-		for _, key := range children[node] {
-			child, b := m.next[key], byte(key)
+	queue := make([]int32, 1, len(m.fail))
+	for at := 0; at < len(queue); at++ {
+		node := queue[at]
+		for child := first[node]; child != 0; child = sibling[child] {
+			b := label[child]
 			queue = append(queue, child)
 			if node == 0 {
 				m.root[b] = child

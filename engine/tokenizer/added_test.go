@@ -53,18 +53,18 @@ func TestAddedTokensAreTheLeftmostAndLongest(t *testing.T) {
 			}
 		}
 		text := randomWord(r, "ab<c", r.IntN(30))
-		require.Equal(t, slowSplit(tokens, text), newMatcher(tokens).split(nil, text, true), "%v in %q", tokens, text)
+		require.Equal(t, slowSplit(tokens, text), matching(t, tokens).split(nil, text, true), "%v in %q", tokens, text)
 	}
 }
 
 func TestSpecialTokensStayTextUnlessAskedFor(t *testing.T) {
-	m := newMatcher([]addedToken{{id: 1, content: "<s>", special: true}, {id: 2, content: "<tool>"}})
+	m := matching(t, []addedToken{{id: 1, content: "<s>", special: true}, {id: 2, content: "<tool>"}})
 	assert.Equal(t, []segment{{0, 3, -1}, {3, 9, 2}}, m.split(nil, "<s><tool>", false))
 	assert.Equal(t, []segment{{0, 3, 1}, {3, 9, 2}}, m.split(nil, "<s><tool>", true))
 }
 
 func TestAddedTokensTakeSpacesAlongAndRespectWords(t *testing.T) {
-	m := newMatcher([]addedToken{{id: 1, content: "<l>", lstrip: true}, {id: 2, content: "<r>", rstrip: true}, {id: 3, content: "cat", singleWord: true}})
+	m := matching(t, []addedToken{{id: 1, content: "<l>", lstrip: true}, {id: 2, content: "<r>", rstrip: true}, {id: 3, content: "cat", singleWord: true}})
 	assert.Equal(t, []segment{{0, 1, -1}, {1, 6, 1}, {6, 7, -1}}, m.split(nil, "a \t<l>b", true))
 	assert.Equal(t, []segment{{0, 1, -1}, {1, 7, 2}, {7, 8, -1}}, m.split(nil, "a<r> \n b", true))
 	assert.Equal(t, []segment{{0, 5, 2}, {5, 8, 1}}, m.split(nil, "<r>  <l>", true), "spaces are taken once")
@@ -77,5 +77,20 @@ func TestManyOverlappingTokensCostOnePass(t *testing.T) {
 		tokens = append(tokens, addedToken{id: int32(n), content: strings.Repeat("a", n) + "b"})
 	}
 	text := strings.Repeat("a", 1<<20)
-	assert.Equal(t, []segment{{0, len(text), -1}}, newMatcher(tokens).split(nil, text, true))
+	assert.Equal(t, []segment{{0, len(text), -1}}, matching(t, tokens).split(nil, text, true))
+}
+
+func matching(t *testing.T, tokens []addedToken) *matcher {
+	t.Helper()
+	m, err := newMatcher(tokens)
+	require.NoError(t, err)
+	return m
+}
+
+func TestAddedTokensOfManyMegabytesAreRefused(t *testing.T) {
+	_, err := newMatcher([]addedToken{{content: strings.Repeat("a", maxAdded/2)}, {content: strings.Repeat("b", maxAdded/2+1)}})
+	require.ErrorContains(t, err, "together")
+	long := strings.Repeat("a", maxAdded/8)
+	m := matching(t, []addedToken{{id: 7, content: long}})
+	assert.Equal(t, []segment{{0, 1, -1}, {1, 1 + len(long), 7}}, m.split(nil, "b"+long, true))
 }

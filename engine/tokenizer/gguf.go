@@ -96,7 +96,9 @@ func fromGGUF(g GGUFVocabulary) (*Tokenizer, error) {
 	for _, s := range pre.steps {
 		t.splitter = appendSplitter(t.splitter, scanSplit{s})
 	}
-	t.addGGUFSpecials(g)
+	if err := t.addGGUFSpecials(g); err != nil {
+		return nil, &Error{Field: "tokenizer.ggml.tokens", Reason: "cannot be used", Err: err}
+	}
 	return t, t.addGGUFEnds(g, pre)
 }
 
@@ -107,7 +109,7 @@ func appendSplitter(s splitter, next splitter) splitter {
 	return sequenceSplit{s, next}
 }
 
-func (t *Tokenizer) addGGUFSpecials(g GGUFVocabulary) {
+func (t *Tokenizer) addGGUFSpecials(g GGUFVocabulary) (err error) {
 	t.special, t.raw = map[int32]bool{}, map[int32]bool{}
 	var added []addedToken
 	for i, kind := range g.Types {
@@ -124,7 +126,8 @@ func (t *Tokenizer) addGGUFSpecials(g GGUFVocabulary) {
 			added = append(added, addedToken{id: id, content: g.Tokens[i], special: special})
 		}
 	}
-	t.early = newMatcher(added)
+	t.early, err = newMatcher(added)
+	return err
 }
 
 func (t *Tokenizer) addGGUFEnds(g GGUFVocabulary, pre ggufPre) error {

@@ -83,7 +83,13 @@ func (t *Tokenizer) addTokens(tokens []addedJSON) error {
 			late = append(late, token)
 		}
 	}
-	t.early, t.late = newMatcher(early), newMatcher(late)
+	var err error
+	if t.early, err = newMatcher(early); err == nil {
+		t.late, err = newMatcher(late)
+	}
+	if err != nil {
+		return &Error{Field: "added_tokens", Reason: "cannot be used", Err: err}
+	}
 	return nil
 }
 
