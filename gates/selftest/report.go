@@ -50,7 +50,7 @@ func (t *Trust) WriteMarkdown(w io.Writer) {
 		fmt.Fprintf(w, "| %s | %.2f %% |\n", phase, 100*t.Floor[phase])
 	}
 	fmt.Fprintf(w, "\n### One binary against itself\n\nEvery retained or rejected is a false one.\n\n")
-	fmt.Fprintf(w, "| trials | number | %s | false | pairs, median |\n| --- | --- | %s| --- | --- |\n", strings.Join(words(), " | "), strings.Repeat("--- | ", len(words())))
+	fmt.Fprintf(w, "| trials | number | %s | false | pairs, median |\n| --- | --- | %s--- | --- |\n", strings.Join(words(), " | "), strings.Repeat("--- | ", len(words())))
 	for _, c := range []struct {
 		name  string
 		count *Count

@@ -81,6 +81,10 @@ func TestEachRuleHasItsOwnReason(t *testing.T) {
 	}{
 		{"unchanged", func(*Set) {}, Retained, "decode faster"},
 		{"other phase slower", func(s *Set) { s.Samples["load"] = Arms{A: s.Samples["decode"].B, B: s.Samples["decode"].A} }, Rejected, "load slower"},
+		{"other phase may be slower", func(s *Set) {
+			a := s.Samples["decode"].A
+			s.Samples["load"] = Arms{A: a, B: append([]Number{a[0] * 1.1}, a[1:]...)}
+		}, Ambiguous, "load may be slower"},
 		{"missing fixture", func(s *Set) { s.Environment.Missing = "tiny" }, Void, "missing fixture"},
 		{"target without samples", func(s *Set) { s.Target = "prompt" }, Void, "no samples"},
 		{"uneven arms", func(s *Set) { a := s.Samples["decode"]; a.B = a.B[:7]; s.Samples["decode"] = a }, Void, "different length"},
