@@ -218,6 +218,9 @@ func (e *missingError) Error() string { return e.what }
 // cases multiplies the selected definitions out.
 func (r *run) cases(list []Definition) ([]Case, error) {
 	for _, l := range r.options.Levels {
+		if l == "" {
+			return nil, errors.New("gates: the name of a kernel level is empty")
+		}
 		if _, err := cpu.Parse(l); err != nil {
 			return nil, err
 		}

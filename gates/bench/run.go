@@ -22,6 +22,9 @@ const (
 	DefaultDecode = 47 // evaluations: 48 output ids
 )
 
+// maxIDs bounds the workload where a model does not tell its context.
+const maxIDs = 1 << 20
+
 // Options say what is timed and how.
 type Options struct {
 	Model       string
@@ -66,6 +69,9 @@ func (o *Options) complete() (cpu.Level, error) {
 	if o.Prompt < 0 || o.Threads < 0 || o.Samples < 0 {
 		return 0, fmt.Errorf("bench: negative option: prompt %d, threads %d, samples %d", o.Prompt, o.Threads, o.Samples)
 	}
+	if o.Threads > engine.MaxThreads {
+		return 0, fmt.Errorf("bench: %d threads: want at most %d", o.Threads, engine.MaxThreads)
+	}
 	a, err := engine.ParseActivations(o.Activations)
 	if err != nil {
 		return 0, err
@@ -88,8 +94,12 @@ func Run(ctx context.Context, o Options) (*snapshots.Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := o.Prompt + o.Decode; config.Context > 0 && n > config.Context {
-		return nil, fmt.Errorf("bench: %d ids are more than the context of the model, %d", n, config.Context)
+	limit := config.Context
+	if limit <= 0 {
+		limit = maxIDs
+	}
+	if o.Prompt > limit || o.Decode > limit-o.Prompt {
+		return nil, fmt.Errorf("bench: a prompt of %d ids and %d more are more than the context of the model, %d", o.Prompt, o.Decode, limit)
 	}
 	ids := IDs(o.Prompt+o.Decode, config.Vocab)
 	job := Job{Model: o.Model, Threads: o.Threads, CPU: o.CPU, Activations: o.Activations, Prompt: ids[:o.Prompt], Decode: ids[o.Prompt:]}

@@ -81,6 +81,9 @@ func (f *benchFlags) run(ctx context.Context, s *shell) error {
 	if err := f.complete(name); err != nil {
 		return err
 	}
+	if err := writable(f.json, f.goBench, f.report); err != nil {
+		return err
+	}
 	if f.peer != "" {
 		peer, err := bench.NewPeer(f.peer, nil)
 		if err != nil {

@@ -80,6 +80,7 @@ func TestBenchWritesEveryForm(t *testing.T) {
 }
 
 func TestBenchRefusesWhatMakesNoSense(t *testing.T) {
+	model := filepath.Join(materialised(t), "models", "llama-Q4_0.gguf")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -89,6 +90,10 @@ func TestBenchRefusesWhatMakesNoSense(t *testing.T) {
 		{[]string{"bench", "--model", "x", "--prompt", "0"}, "at least one id"},
 		{[]string{"bench", "--model", "x", "--samples", "many"}, "invalid argument"},
 		{[]string{"bench", "--model", filepath.Join(t.TempDir(), "none.gguf")}, "none.gguf"},
+		{[]string{"bench", "--model", model, "--prompt", "9223372036854775807"}, "more than the context"},
+		{[]string{"bench", "--model", model, "--decode", "9223372036854775807"}, "more than the context"},
+		{[]string{"bench", "--model", model, "--threads", "100000"}, "at most 1024"},
+		{[]string{"bench", "--model", model, "--json", t.TempDir()}, "is a folder"},
 		{[]string{"calibrate", "--threads", "-1"}, "nothing negative"},
 	} {
 		status, out, errs := typed(t, c.args...)

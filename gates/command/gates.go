@@ -108,6 +108,9 @@ var benchRunner gates.BenchRunner
 
 // gates runs definitions with progress, writes the report and sets the status.
 func (o *outputFlags) gates(ctx context.Context, s *shell, definitions []gates.Definition, run gates.Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	p := newProgress(s.err)
 	run.Progress = p.event
 	report, err := gates.Run(ctx, definitions, run)

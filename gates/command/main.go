@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"assay/oracle/llamacpp"
@@ -95,6 +96,7 @@ what other engines computed from them. Exit status: 0 all held, 1 a gate failed,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return noEmptyValues(c) },
 		RunE:              func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s, "") },
 	}
 	f.add(root)
@@ -103,6 +105,18 @@ what other engines computed from them. Exit status: 0 all held, 1 a gate failed,
 	}
 	asUsage(root)
 	return root
+}
+
+// noEmptyValues refuses --model "" and the like: a script whose variable is not
+// set means no fixtures, and no report that goes nowhere. An empty --cpu is the
+// best level by definition.
+func noEmptyValues(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "cpu" && err == nil {
+			err = &usageError{c.CommandPath(), fmt.Errorf("--%s is empty", f.Name)}
+		}
+	})
+	return err
 }
 
 // asUsage marks errors about flags and arguments.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,6 +23,27 @@ func (o *outputFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&o.junit, "junit", "", "write the report as JUnit XML to this file")
 	c.Flags().StringVar(&o.markdown, "markdown", "", "write the report as Markdown to this file")
 	c.Flags().StringVar(&o.folder, "out", "", "write a snapshot (Markdown, JSON, JUnit) into this folder")
+}
+
+// check refuses reports that could not be written, before the work is done.
+func (o *outputFlags) check() error { return writable(o.json, o.junit, o.markdown) }
+
+// writable tells what stands in the way of files that are to be written later.
+func writable(paths ...string) error {
+	for _, path := range paths {
+		if path == "" || path == "-" {
+			continue
+		}
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return fmt.Errorf("%s is a folder: no report can be written there", path)
+		}
+		if st, err := os.Stat(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("no report can be written: %w", err)
+		} else if !st.IsDir() {
+			return fmt.Errorf("%s is no folder: no report can be written there", filepath.Dir(path))
+		}
+	}
+	return nil
 }
 
 // report writes the report wherever it was asked for.

@@ -1,9 +1,9 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -37,7 +37,7 @@ configurations of one engine have. Known real models bring their own tolerances.
   validate parity --model model.gguf --evidence recording/ --rung kl --mean-kl 0.005
   validate parity --model smollm2.gguf --evidence smollm2/ --reference smollm2-float.safetensors --text smollm2-nll.json`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, s) },
 	}
 	c.Flags().StringVar(&f.model, "model", "", "weight file or folder")
 	c.Flags().StringVar(&f.evidence, "evidence", "", "folder of the recording")
@@ -57,10 +57,29 @@ configurations of one engine have. Known real models bring their own tolerances.
 	return c
 }
 
-func (f *parityFlags) run(ctx context.Context, s *shell) error {
+// figures refuses figures that nothing could be held to: NaN, infinity, and zero,
+// which would mean the default.
+func (f *parityFlags) figures(c *cobra.Command) error {
+	for _, x := range []struct {
+		flag string
+		at   float64
+		most float64
+	}{{"max-abs", f.asked.MaxAbs, math.MaxFloat64}, {"mean-kl", f.asked.MeanKL, math.MaxFloat64}, {"top1", f.asked.Top1, 1}, {"margin", f.asked.Margin, math.MaxFloat64}} {
+		if c.Flags().Changed(x.flag) && !(x.at > 0 && x.at <= x.most) {
+			return fmt.Errorf("--%s %v: want a number above 0%s (no difference at all is --rung bits)", x.flag, x.at, map[bool]string{true: ", at most 1"}[x.most == 1])
+		}
+	}
+	return nil
+}
+
+func (f *parityFlags) run(c *cobra.Command, s *shell) error {
 	if f.model == "" || f.evidence == "" {
 		return &usageError{"validate parity", errors.New("--model and --evidence are needed")}
 	}
+	if err := f.figures(c); err != nil {
+		return &usageError{"validate parity", err}
+	}
+	ctx := c.Context()
 	definitions, err := gates.ForRecording(f.model, f.evidence, f.asked)
 	if err != nil {
 		return err
