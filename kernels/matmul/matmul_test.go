@@ -69,7 +69,7 @@ func reference(t quant.Type, row []byte, x []float32) float32 {
 	return arith.DotLanes(w, x)
 }
 
-func tiled(t *testing.T, f quant.Type, raw []byte, rows, cols int) []byte {
+func tiled(t testing.TB, f quant.Type, raw []byte, rows, cols int) []byte {
 	n, err := f.RowBytes(cols)
 	require.NoError(t, err)
 	g := quant.GroupBytes(f, cols)
