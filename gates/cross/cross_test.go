@@ -3,8 +3,10 @@ package cross
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,7 +64,9 @@ func TestTestsRunNativelyAtEveryLevel(t *testing.T) {
 		"engine/a.go": "package a\n", "gates/a.go": "package a\n",
 	})
 	verdicts := map[string]snapshots.Verdict{}
-	t.Setenv("PATH", filepath.Join(runtime.GOROOT(), "bin")) // no emulator
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	require.NoError(t, err)
+	t.Setenv("PATH", filepath.Join(strings.TrimSpace(string(goroot)), "bin")) // no emulator
 	for _, r := range run(t, root, Options{Only: []string{"linux/amd64"}}) {
 		verdicts[r.Check] = r.Verdict
 	}

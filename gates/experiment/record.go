@@ -41,11 +41,6 @@ type FixtureIdentity struct {
 	SHA256 string `json:"sha256"`
 }
 
-// subject is what the run was about, as the rule of staleness compares it.
-func (r *Registration) subject() map[string]any {
-	return map[string]any{"binary": r.Binaries, "fixture": r.Fixture, "contract": r.Contract}
-}
-
 // resumes tells whether a run that was registered as r can go on as one that would
 // now be registered as now.
 func (r *Registration) resumes(now *Registration) bool {
