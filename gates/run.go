@@ -15,6 +15,7 @@ import (
 	"assay/engine/decoder"
 	"assay/engine/kv"
 	"assay/fixtures"
+	"assay/gates/shard"
 	"assay/kernels/cpu"
 	"assay/snapshots"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	// Evidence is a recording of Model to replay besides, Reference rows of another
 	// engine for the same prompts, Text ids with a mean NLL.
 	Evidence, Reference, Text string
+	// Shard is the part of the cases to run; the zero value is all of them.
+	Shard shard.Shard
 	// Bench times phases; nil: gates of that kind are not available.
 	Bench BenchRunner
 	// Alter is handed to the engine, so that tests can seed faults.
@@ -54,6 +57,7 @@ type Case struct {
 	KV          kv.Type
 	Level       string // "" for the best one
 	Threads     int    // 0 for the engine's choice
+	place       int    // in a sharded run, from 1
 }
 
 // String names the case: "parity-llama llama int8 f16".
@@ -100,6 +104,9 @@ func Run(ctx context.Context, list []Definition, o Options) (*snapshots.Report, 
 	if err != nil {
 		return nil, err
 	}
+	if cases, err = r.shard(cases); err != nil {
+		return nil, err
+	}
 	if r.dir == "" && o.Model == "" {
 		if r.dir, err = os.MkdirTemp("", "assay-fixtures-"); err != nil {
 			return nil, err
@@ -117,6 +124,9 @@ func Run(ctx context.Context, list []Definition, o Options) (*snapshots.Report, 
 		r.one(ctx, &cases[i])
 	}
 	r.report.Seconds = time.Since(started).Seconds()
+	if !o.Shard.Whole() {
+		r.report.Done = r.done
+	}
 	if r.done < r.total {
 		return r.report, &InterruptedError{Done: r.done, Total: r.total, Cause: context.Cause(ctx)}
 	}
@@ -161,7 +171,7 @@ func (r *run) one(ctx context.Context, c *Case) {
 	seconds := time.Since(start).Seconds() / float64(max(len(results), 1))
 	for i := range results {
 		x := &results[i]
-		x.Gate, x.Seconds = c.Name, seconds
+		x.Gate, x.Seconds, x.Case = c.Name, seconds, c.place
 		if x.Phase == "" {
 			x.Phase = strings.Join(c.Phases, ",")
 		}

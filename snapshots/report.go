@@ -26,6 +26,7 @@ type Result struct {
 	Verdict   Verdict `json:"verdict"`
 	Detail    string  `json:"detail,omitempty"` // on failure: what differs, where, what to look at
 	Seconds   float64 `json:"seconds"`
+	Case      int     `json:"case,omitempty"` // place of the case in the whole run, from 1; in shards
 }
 
 // Report is one run of the harness.
@@ -38,6 +39,15 @@ type Report struct {
 	Machine Machine   `json:"machine"`
 	Results []Result  `json:"results"`
 	Bench   *Bench    `json:"bench,omitempty"`
+
+	// Of a shard, so that a merge can tell whether all belong together and none is
+	// missing: which it is, from 1, and of how many; the cases it had to do and did.
+	Shard       int    `json:"shard,omitempty"`
+	Shards      int    `json:"shards,omitempty"`
+	Cases       int    `json:"cases,omitempty"`
+	Done        int    `json:"cases_done,omitempty"`
+	CasesSHA256 string `json:"cases_sha256,omitempty"` // of the names of all cases of the whole run
+	Revision    string `json:"revision,omitempty"`     // full hash, or the program's own where it was built with changes
 }
 
 // ReportFormat is the value of Report.Format.
@@ -55,12 +65,13 @@ func (r *Report) Count(v Verdict) (n int) {
 
 // ExitStatus is 1 when something failed, 2 when nothing failed but something
 // could not be answered or nothing was asked, 0 when all held. Skipped and
-// missing peers are printed and do not count as held.
+// missing peers are printed and do not count as held. A shard to which no case
+// fell has nothing to answer.
 func (r *Report) ExitStatus() int {
 	switch {
 	case r.Count(Failed) > 0:
 		return 1
-	case r.Count(Void) > 0 || r.Count(Held) == 0:
+	case r.Count(Void) > 0 || r.Count(Held) == 0 && (r.Shard == 0 || r.Cases > 0):
 		return 2
 	}
 	return 0

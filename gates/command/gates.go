@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/gates"
+	"assay/gates/shard"
 )
 
 func init() { register(gatesCommand) }
@@ -19,6 +20,7 @@ type gateFlags struct {
 	threads        []int
 	model          string
 	evidence       string
+	shard          string
 	list           bool
 	output         outputFlags
 }
@@ -40,7 +42,8 @@ func gatesCommand(s *shell) *cobra.Command {
 		Example: `  validate gates --list
   validate gates 'invariance/.*' --cpu scalar,avx2 --threads 1,2
   validate gates --phase restore
-  validate gates --model model.gguf --junit gates.xml`,
+  validate gates --model model.gguf --junit gates.xml
+  validate gates --shard 2/4 --json shard-2.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -50,6 +53,7 @@ func gatesCommand(s *shell) *cobra.Command {
 		},
 	}
 	f.add(c)
+	c.Flags().StringVar(&f.shard, "shard", "", "run part i of n of the cases, e.g. 2/4; validate merge joins the reports")
 	c.Flags().BoolVar(&f.list, "list", false, "list the gates instead of running them")
 	return c
 }
@@ -63,6 +67,11 @@ func (f *gateFlags) run(ctx context.Context, s *shell, pattern string) error {
 		}
 		o.Select = re
 	}
+	part, err := shard.Parse(f.shard)
+	if err != nil {
+		return &usageError{"validate gates", err}
+	}
+	o.Shard = part
 	definitions, err := f.definitions()
 	if err != nil {
 		return err
