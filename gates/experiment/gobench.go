@@ -42,7 +42,7 @@ func WriteGoBench(w io.Writer, d *Definition, rec *Record) error {
 					name += fmt.Sprintf("/tokens=%d", x.tokens)
 				}
 				r := &benchfmt.Result{Config: config, Iters: 1, Name: benchfmt.Name(fmt.Sprintf("%s/arm=%s-%d", name, x.arm, d.Workload.Threads))}
-				r.Values = []benchfmt.Value{{Value: x.seconds, Unit: "sec", OrigValue: x.seconds * 1e9, OrigUnit: "ns/op"}}
+				r.Values = []benchfmt.Value{{Value: x.seconds, Unit: "sec/op", OrigValue: x.seconds * 1e9, OrigUnit: "ns/op"}}
 				if err := out.Write(r); err != nil {
 					return err
 				}
