@@ -257,3 +257,16 @@ func TestInspectJudgesTheContainer(t *testing.T) {
 	assert.Equal(t, statusUnanswered, status)
 	assert.Contains(t, out+errs, "not well formed")
 }
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestAnswersThatCannotBeWrittenAreNoAnswers(t *testing.T) {
+	for _, args := range [][]string{{"gates", "--list"}, {"inspect", filepath.Join(materialised(t), "models", "llama-Q4_0.gguf")}, {"gates", "parity/llama-Q4_0"}} {
+		var errs strings.Builder
+		assert.Equal(t, statusUnanswered, run(context.Background(), args, strings.NewReader(""), fullDisk{}, &errs), args)
+		assert.Contains(t, errs.String(), "no space left", args)
+	}
+}

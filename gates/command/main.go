@@ -54,13 +54,18 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		return statusHeld
 	}
-	s := &shell{in: stdin, out: stdout, err: stderr}
+	out := &checkedWriter{Writer: stdout}
+	s := &shell{in: stdin, out: out, err: stderr}
 	root := rootCommand(s)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.failed // what could not be told is not answered
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "validate: %s\n", strings.TrimPrefix(err.Error(), "validate: "))
 		var usage *usageError
 		if errors.As(err, &usage) {
@@ -69,6 +74,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return statusUnanswered
 	}
 	return s.status
+}
+
+// checkedWriter remembers the first failure to write, which printers forget.
+type checkedWriter struct {
+	io.Writer
+	failed error
+}
+
+func (w *checkedWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	if err != nil && w.failed == nil {
+		w.failed = err
+	}
+	return n, err
 }
 
 // usageError is a command line that makes no sense.
