@@ -202,13 +202,38 @@ func ParseManifest(path string, b []byte) (*Manifest, error) {
 	return m, nil
 }
 
+// wholeIDs refuses ids that are no integers: the decoder would cut 1.5 down to 1.
+func wholeIDs(n *yaml.Node) error {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && c.Kind == yaml.SequenceNode && (n.Content[i-1].Value == "ids" || n.Content[i-1].Value == "produced") {
+			for _, id := range c.Content {
+				if id.Kind == yaml.ScalarNode && id.ShortTag() != "!!int" {
+					return fmt.Errorf("line %d: %.40q in %s is no integer", id.Line, id.Value, n.Content[i-1].Value)
+				}
+			}
+			continue
+		}
+		if err := wholeIDs(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // decodeYAML decodes exactly one document.
 func decodeYAML(b []byte, to any) error {
 	d := yaml.NewDecoder(bytes.NewReader(b))
-	if err := d.Decode(to); err != nil {
+	var top yaml.Node
+	if err := d.Decode(&top); err != nil {
 		if errors.Is(err, io.EOF) {
 			return errors.New("empty")
 		}
+		return err
+	}
+	if err := wholeIDs(&top); err != nil {
+		return err
+	}
+	if err := top.Decode(to); err != nil {
 		return err
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
