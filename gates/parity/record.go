@@ -38,6 +38,9 @@ func Record(ctx context.Context, m *engine.Model, prompts []oracle.Prompt, o Rec
 		return nil, err
 	}
 	r := &recording{m: m, o: o, rec: oracle.NewRecorder(*manifest, o.Keep)}
+	if err := fits(m, prompts, o.Tokens); err != nil {
+		return nil, err
+	}
 	for i := range prompts {
 		p := &prompts[i]
 		if len(p.Produced) > 0 {
@@ -53,6 +56,29 @@ func Record(ctx context.Context, m *engine.Model, prompts []oracle.Prompt, o Rec
 		}
 	}
 	return r.rec.Evidence()
+}
+
+// fits refuses prompts that the model cannot be fed, before the first is.
+func fits(m *engine.Model, prompts []oracle.Prompt, tokens int) error {
+	c := m.Config()
+	for i := range prompts {
+		p := &prompts[i]
+		steps := tokens
+		if len(p.Produced) > 0 {
+			steps = len(p.Produced)
+		}
+		if c.Context > 0 && (len(p.IDs) > c.Context || steps > c.Context-len(p.IDs)) {
+			return fmt.Errorf("record: prompt %q: %d ids and %d more are more than the %d positions that the model was made for", p.Name, len(p.IDs), steps, c.Context)
+		}
+		for _, ids := range [][]int32{p.IDs, p.Produced} {
+			for at, id := range ids {
+				if id < 0 || int(id) >= c.Vocab {
+					return fmt.Errorf("record: prompt %q: %w", p.Name, &engine.TokenError{ID: id, Index: at, Vocab: c.Vocab})
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func manifestOf(m *engine.Model, prompts []oracle.Prompt, o RecordOptions) (*oracle.Manifest, error) {
