@@ -25,6 +25,10 @@ type selftestFlags struct {
 	share                float64
 }
 
+// busyShare of the CPUs may be used by others while faults are seeded: they are
+// large, and must be caught on the machines of CI too.
+const busyShare = 0.5
+
 func selftestCommand(s *shell) *cobra.Command {
 	var f selftestFlags
 	c := &cobra.Command{
@@ -47,7 +51,7 @@ a slow-down. The tables go between the marks of the file, or into a new file.`,
 	c.Flags().BoolVar(&f.options.Short, "short", false, "leave out what takes more than a minute")
 	c.Flags().StringVar(&f.trust, "trust", "", "measure the trust in verdicts and write it to this file")
 	c.Flags().IntVar(&f.trials, "trials", 60, "with --trust: trials of the binary against itself")
-	c.Flags().Float64Var(&f.share, "foreign", sampling.DefaultRules.Share, "part of the CPUs that others may use before and during a pair")
+	c.Flags().Float64Var(&f.share, "foreign", 0, fmt.Sprintf("part of the CPUs that others may use before and during a pair (default %g; %g with --trust)", busyShare, sampling.DefaultRules.Share))
 	c.Flags().StringVar(&f.json, "json", "", "write the findings as JSON to this file (- for standard output)")
 	return c
 }
@@ -56,7 +60,12 @@ func (f *selftestFlags) run(ctx context.Context, s *shell) error {
 	p := newProgress(s.err)
 	f.options.Progress = p.line
 	f.options.Rules = sampling.DefaultRules
-	f.options.Rules.Share = f.share
+	switch {
+	case f.share > 0:
+		f.options.Rules.Share = f.share
+	case f.trust == "":
+		f.options.Rules.Share = busyShare
+	}
 	if f.trust != "" {
 		defer p.end()
 		return f.measureTrust(ctx, s)

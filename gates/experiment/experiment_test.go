@@ -258,6 +258,30 @@ func TestStatesOfRecords(t *testing.T) {
 	assert.Equal(t, []string{"retained on test"}, elsewhere.Others)
 }
 
+func TestRevisionsAreBuiltRunAndRemoved(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	r := runner(t.TempDir())
+	built, removed := []string{}, 0
+	r.Build = func(_ context.Context, name string) (string, string, func() error, error) {
+		built = append(built, name)
+		return self, "sha of " + name, func() error { removed++; return nil }, nil
+	}
+	d := parsed(t, "{about: a knob, counter: fuse}", "{about: a commit}", "baseline: {}", "baseline: {revision: old}", "{tuning: fuse=off}", "{revision: new}")
+	rec, err := r.Run(t.Context(), d)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"old", "new"}, built)
+	assert.Equal(t, 2, removed)
+	assert.Equal(t, "sha of new", rec.Registration.Binaries.CandidateRevision)
+	assert.Len(t, rec.Pairs, 6, "real samples, in processes of their own")
+	assert.NotEqual(t, verdict.Void, rec.Outcome.Verdict, rec.Outcome.Sentence)
+
+	r.Build = nil
+	rec, err = r.Run(t.Context(), d)
+	require.NoError(t, err)
+	assert.Contains(t, rec.Outcome.Sentence, "no source tree")
+}
+
 func TestInterruptedRunsGoOn(t *testing.T) {
 	r := runner(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

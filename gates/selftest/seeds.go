@@ -33,8 +33,8 @@ func Faults() []Fault {
 		{Name: "impossible figure", Where: "bench", Expect: "void", Status: 2, seed: impossible},
 		{Name: "mechanism that does not run", Where: "experiment", Expect: "void", Status: 2, seed: idleMechanism},
 		{Name: "experiment edited after its verdict", Where: "experiment", Expect: "edited", Status: 2, seed: edited},
-		{Name: "kernels slower by 10 %", Where: "experiment", Expect: "rejected", Status: 1, seed: slow(0.10, looks)},
-		{Name: "kernels slower by 5 %", Where: "experiment", Expect: "rejected", Status: 1, seed: slow(0.05, looks)},
+		{Name: "kernels slower by 10 %", Where: "experiment", Expect: "rejected", Status: 1, seed: slow(0.10, shortLooks)},
+		{Name: "kernels slower by 5 %", Where: "experiment", Expect: "rejected", Status: 1, seed: slow(0.05, shortLooks)},
 		{Name: "kernels slower by 3 %", Where: "experiment", Expect: "rejected", Status: 1, seed: slow(0.03, moreLooks), Long: true},
 		{Name: "kernels slower by 1 %", Where: "experiment", Expect: "rejected", Status: 1, seed: slow(0.01, moreLooks), Long: true},
 	}

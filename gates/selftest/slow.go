@@ -29,10 +29,11 @@ pairs: %s
 seed: %d
 `
 
-// Looks of a seeded slow-down: the default ones, and where they do not suffice.
+// Looks of seeded slow-downs.
 const (
-	looks     = "[12, 24, 48]"
-	moreLooks = "[48, 96, 192, 384]"
+	looks      = "[12, 24, 48]" // the default ones
+	shortLooks = "[24, 48, 96, 192]"
+	moreLooks  = "[48, 96, 192, 384]"
 )
 
 // slowDown is the experiment that stretches products.
