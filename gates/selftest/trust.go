@@ -123,11 +123,7 @@ func MeasureTrust(ctx context.Context, o Options, t TrustOptions) (_ *Trust, err
 		pool = append(pool, got...)
 	}
 	out.Pairs = len(pool)
-	for _, p := range pool {
-		if !p.Clean() {
-			out.Disturb++
-		}
-	}
+	out.Disturb = disturbed(pool)
 	random := rand.New(rand.NewPCG(31, 32))
 	for range t.Simulated {
 		v, n := simulate(d, draw(random, pool, most), draw(random, pool, most), d.Plan())
@@ -217,8 +213,27 @@ func (b *bench) pairs(ctx context.Context, d *experiment.Definition, what string
 			return nil, err
 		}
 		all = append(all, p)
+		if busy := disturbed(all); len(all) >= stats.MinSamples && 4*busy > n {
+			return nil, &BusyError{busy, len(all)}
+		}
 	}
 	return all, nil
+}
+
+// BusyError is a machine on which nothing can be measured.
+type BusyError struct{ Disturbed, Pairs int }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("selftest: others used the machine during %d of the first %d pairs, although these were repeated: run it on a quiet machine", e.Disturbed, e.Pairs)
+}
+
+func disturbed(pairs []*sampling.Pair) (n int) {
+	for _, p := range pairs {
+		if !p.Clean() {
+			n++
+		}
+	}
+	return n
 }
 
 // simulate judges drawn pairs, with a floor of drawn noise.
