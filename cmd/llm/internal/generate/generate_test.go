@@ -299,12 +299,14 @@ func TestUnusableRequestsAreRefusedInOneLine(t *testing.T) {
 		{"long prompt", []string{"--model", llama, "--ids", "1,2,3", "--context", "2"}, "3 ids"},
 		{"context beyond the model", []string{"--model", llama, "--prompt", "x", "--context", "1000000"}, "--context 1000000"},
 		{"json without a name", []string{"--model", llama, "--prompt", "x", "--json="}, "--json"},
+		{"json in place of a folder", []string{"--model", llama, "--prompt", "x", "--json", folder}, "is a folder"},
 		{"json in no folder", []string{"--model", llama, "--prompt", "x", "--json", "nowhere/x.json"}, "--json"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			status, _, stderr := llmgen(t, "", c.args...)
+			status, stdout, stderr := llmgen(t, "", c.args...)
 			assert.Equal(t, exitRefused, status, stderr)
+			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, c.says)
 			assert.NotContains(t, stderr, "goroutine")
 			lines := strings.Split(strings.TrimSpace(stderr), "\n")
@@ -343,4 +345,14 @@ func TestValuesThatLookLikeFlagsStayValues(t *testing.T) {
 	assert.Equal(t, want, joinJSON(args))
 	assert.Equal(t, []string{"--json=-"}, joinJSON([]string{"--json", "-"}))
 	assert.Equal(t, []string{"--json", "--chat"}, joinJSON([]string{"--json", "--chat"}))
+}
+
+func TestATemplateThatWritesNothingIsAnEmptyPrompt(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(model("llama"))))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "chat_template.jinja"), []byte("{% if false %}x{% endif %}"), 0o600))
+	status, stdout, stderr := llmgen(t, "", "--model", dir, "--prompt", "x")
+	assert.Equal(t, exitRefused, status)
+	assert.Empty(t, stdout)
+	assert.Contains(t, stderr, "the prompt is empty")
 }

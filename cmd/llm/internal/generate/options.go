@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -67,12 +69,30 @@ func (o *options) complete(args []string) error {
 	case o.given("json") && o.json == "":
 		return errors.New("--json: the name of the file is empty")
 	}
+	if err := writable(o.json); err != nil {
+		return fmt.Errorf("--json: %w", err)
+	}
 	activations, err := engine.ParseActivations(o.activations)
 	if err != nil {
 		return fmt.Errorf("--activations: %w", err)
 	}
 	o.engine = engine.Options{Threads: o.threads, Activations: activations, CPU: o.cpu}
 	return o.sampling()
+}
+
+// writable tells what stands in the way of a file that is to be written later.
+func writable(path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return fmt.Errorf("%s is a folder", path)
+	}
+	folder := filepath.Dir(path)
+	if st, err := os.Stat(folder); err != nil || !st.IsDir() {
+		return fmt.Errorf("%s is no folder to write to", folder)
+	}
+	return nil
 }
 
 // source checks where the prompt comes from.

@@ -63,15 +63,15 @@ func promptIDs(m *engine.Model, o *options, text string) (ids []int32, chat bool
 	case o.system != "" && !has:
 		return nil, false, nil, errors.New("--system: the model has no chat template")
 	}
-	if o.chat && has {
+	if chat = o.chat && has; chat {
 		ids, err = chatIDs(t, o.system, text)
-		return ids, true, t, err
+	} else {
+		ids, err = t.Encode(text, tokenizer.EncodeOptions{AddSpecial: true, ParseSpecial: true})
 	}
-	ids, err = t.Encode(text, tokenizer.EncodeOptions{AddSpecial: true, ParseSpecial: true})
 	if err == nil && len(ids) == 0 {
 		err = errors.New("the prompt is empty")
 	}
-	return ids, false, t, err
+	return ids, chat, t, err
 }
 
 func chatIDs(t *tokenizer.Tokenizer, system, text string) ([]int32, error) {
