@@ -356,3 +356,16 @@ func TestATemplateThatWritesNothingIsAnEmptyPrompt(t *testing.T) {
 	assert.Empty(t, stdout)
 	assert.Contains(t, stderr, "the prompt is empty")
 }
+
+func TestAContextThatIsNoMultipleOfATileIsNotExceeded(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(model("llama"))))
+	config := must(os.ReadFile(filepath.Join(dir, "config.json")))
+	config = bytes.Replace(config, []byte(`"max_position_embeddings": 512`), []byte(`"max_position_embeddings": 20`), 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))
+	r := generated(t, "--model", dir, "--ids", "504,411,298", "--tokens", "-1")
+	assert.LessOrEqual(t, len(r.PromptIDs)+len(r.IDs), 21, "20 fed, and one that is not")
+	status, _, stderr := llmgen(t, "", "--model", dir, "--ids", strings.Repeat("1,", 21)+"1")
+	assert.Equal(t, exitRefused, status)
+	assert.Contains(t, stderr, "the context 20 positions")
+}

@@ -57,9 +57,11 @@ func run(ctx context.Context, o *options, stdin io.Reader, stdout, stderr io.Wri
 }
 
 // newSession makes a session for the prompt. Sessions round their capacity up;
-// room is what the user asked for.
+// room is what the user asked for, and never
+// more than the model was made for.
 func newSession(m *engine.Model, o *options, prompt int) (s *engine.Session, room int, err error) {
-	if limit := m.Config().Context; limit > 0 && o.context > limit {
+	limit := m.Config().Context
+	if limit > 0 && o.context > limit {
 		return nil, 0, fmt.Errorf("--context %d: the model was made for %d positions", o.context, limit)
 	}
 	s, err = m.NewSession(engine.SessionOptions{Context: o.context})
@@ -67,8 +69,10 @@ func newSession(m *engine.Model, o *options, prompt int) (s *engine.Session, roo
 		return nil, 0, err
 	}
 	room = s.Capacity()
-	if o.context > 0 {
-		room = min(room, o.context)
+	for _, bound := range []int{o.context, limit} {
+		if bound > 0 {
+			room = min(room, bound)
+		}
 	}
 	if prompt > room {
 		err := fmt.Errorf("the prompt has %d ids and the context %d positions (--context)", prompt, room)
