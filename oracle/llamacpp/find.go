@@ -19,8 +19,9 @@ const (
 // inside is where the package keeps the shared objects, below the folder it is installed into.
 const inside = "node_modules/@node-llama-cpp/linux-x64/bins/linux-x64"
 
-// Find gives the folder of the shared objects: below ASSAY_LLAMACPP when that is set, else where scripts/llamacpp.sh installs
-// them, .cache/llamacpp of the module that the working directory belongs to or assay/llamacpp in the user's cache folder.
+// Find gives the folder of the shared objects: below ASSAY_LLAMACPP when that is set, else .cache/llamacpp of this project's
+// source tree, where scripts/llamacpp.sh installs them and where the working directory lies in it, else assay/llamacpp in
+// the user's cache folder.
 func Find() (string, error) {
 	if dir := os.Getenv(Environment); dir != "" {
 		if found := below(dir); found != "" {
@@ -53,10 +54,12 @@ func below(dir string) string {
 	return ""
 }
 
+// moduleRoot is the root of this project's own source tree, where the working
+// directory lies in it: code of a stranger's .cache is not opened.
 func moduleRoot() string {
 	dir, err := os.Getwd()
 	for err == nil {
-		if _, e := os.Stat(filepath.Join(dir, "go.mod")); e == nil {
+		if b, e := os.ReadFile(filepath.Join(dir, "go.mod")); e == nil && strings.HasPrefix(string(b), "module assay\n") {
 			return dir
 		}
 		up := filepath.Dir(dir)
