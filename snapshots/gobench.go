@@ -18,15 +18,10 @@ func WriteGoBench(w io.Writer, b *Bench) error {
 		return err
 	}
 	goos, goarch, _ := strings.Cut(b.Machine.OS, "/")
-	var config []benchfmt.Config
-	for _, c := range [][2]string{
+	config := fileConfig([][2]string{
 		{"goos", goos}, {"goarch", goarch}, {"cpu", b.Machine.CPU}, {"level", b.Machine.Level},
 		{"model", path.Base(b.Model.Path)}, {"format", b.Model.Format}, {"activations", b.Activations}, {"threads", fmt.Sprint(b.Threads)},
-	} {
-		if value := strings.Join(strings.Fields(c[1]), " "); value != "" {
-			config = append(config, benchfmt.Config{Key: c[0], Value: []byte(value), File: true})
-		}
-	}
+	})
 	for _, r := range b.Runs {
 		for _, p := range r.Phases {
 			if p.Void != "" {
@@ -38,6 +33,16 @@ func WriteGoBench(w io.Writer, b *Bench) error {
 		}
 	}
 	return nil
+}
+
+// fileConfig makes lines "key: value" of what has a value.
+func fileConfig(pairs [][2]string) (config []benchfmt.Config) {
+	for _, c := range pairs {
+		if value := strings.Join(strings.Fields(c[1]), " "); value != "" {
+			config = append(config, benchfmt.Config{Key: c[0], Value: []byte(value), File: true})
+		}
+	}
+	return config
 }
 
 func writeSamples(out *benchfmt.Writer, config []benchfmt.Config, engine string, p *BenchPhase, threads int) error {

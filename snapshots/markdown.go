@@ -3,48 +3,19 @@ package snapshots
 import (
 	"fmt"
 	"io"
+	"path"
 	"strings"
 )
 
-// WriteMarkdown writes a report for pull requests and job summaries: the verdict,
-// the machine, what did not hold with all that is known of it, then every check
-// and the benchmark.
-func WriteMarkdown(w io.Writer, r *Report) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## assay: %s\n\n", headline(r))
-	fmt.Fprintf(&b, "%s.\n\n", cell(r.Summary()))
-	fmt.Fprintf(&b, "`%s`, version %s, %s\n", r.Command, cell(r.Version), r.Started.UTC().Format("2006-01-02 15:04:05 UTC"))
-	for i := range r.Results {
-		if x := &r.Results[i]; x.open() && (x.Verdict != Skipped || x.Detail != "") {
-			fmt.Fprintf(&b, "\n### %s: %s\n\n%s", x.Verdict, cell(x.name()), fenced(x.said()))
-			if x.Why != "" {
-				fmt.Fprintf(&b, "\nThe tolerance: %s\n", cell(x.Why))
-			}
-		}
-	}
-	if len(r.Results) > 0 {
-		b.WriteString("\n### Gates\n\n")
-		g := grid{header: []string{"gate", "check", "on", "rung", "value", "tolerance", "why", "verdict"}}
-		for i := range r.Results {
-			x := &r.Results[i]
-			g.add(cell(x.Gate), cell(r.check(i)), cell(x.Fixture), cell(x.Rung), cell(x.Value), cell(x.Tolerance), cell(x.Why), verdictCell(x.Verdict))
-		}
-		if err := g.markdown(&b); err != nil {
-			return err
-		}
-	}
-	if r.Bench != nil {
-		b.WriteString("\n")
-		if err := writeBenchMarkdown(&b, r.Bench); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // headline is the answer in a few words.
 func headline(r *Report) string {
+	switch {
+	case len(r.Results) > 0:
+	case r.void():
+		return "void measurements"
+	case len(r.AllBenches())+len(r.Kernels)+len(r.Experiments) > 0:
+		return "measured"
+	}
 	switch r.ExitStatus() {
 	case 0:
 		return "all held"
@@ -75,7 +46,7 @@ func WriteBenchMarkdown(w io.Writer, b *Bench) error {
 }
 
 func writeBenchMarkdown(s *strings.Builder, b *Bench) error {
-	fmt.Fprintf(s, "### Complete phases\n\n%s\n\n", cell(b.Title()))
+	fmt.Fprintf(s, "### Complete phases: %s\n\n%s\n\n", cell(path.Base(b.Model.Path)), cell(b.Title()))
 	if len(b.Runs) > 0 {
 		if err := b.grid().markdown(s); err != nil {
 			return err

@@ -48,6 +48,18 @@ type Report struct {
 	Done        int    `json:"cases_done,omitempty"`
 	CasesSHA256 string `json:"cases_sha256,omitempty"` // of the names of all cases of the whole run
 	Revision    string `json:"revision,omitempty"`     // full hash, or the program's own where it was built with changes
+
+	// Of a snapshot.
+	Name        string       `json:"name,omitempty"`       // in its store
+	MachineID   string       `json:"machine_id,omitempty"` // only snapshots of one machine are compared
+	Identity    []Field      `json:"identity,omitempty"`   // of the machine, in detail
+	Benches     []*Bench     `json:"benches,omitempty"`    // more of them than one
+	Kernels     []Kernel     `json:"kernels,omitempty"`
+	Experiments []Experiment `json:"experiments,omitempty"`
+	// Sources are hashes of what each entry point or gate was measured on.
+	Sources    map[string]string `json:"sources,omitempty"`
+	Notes      []string          `json:"notes,omitempty"`
+	Superseded *Superseded       `json:"superseded,omitempty"`
 }
 
 // ReportFormat is the value of Report.Format.

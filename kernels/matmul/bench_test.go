@@ -20,6 +20,10 @@ func product(b *testing.B, f quant.Type) {
 	for i := range x {
 		x[i] = float32(math.Sin(0.013 * float64(i)))
 	}
+	unit := "GMAC/s" // of int8
+	if RoundingOf(f) == Float {
+		unit = "GFMA/s"
+	}
 	w := tiled(b, f, raw, rows, cols)
 	for _, level := range cpu.Supported() {
 		k := Lookup(f, level)
@@ -39,7 +43,7 @@ func product(b *testing.B, f quant.Type) {
 				for b.Loop() {
 					k.Multiply(w, rows, cols, panel, tokens, out, rows)
 				}
-				b.ReportMetric(float64(rows*cols*tokens)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
+				b.ReportMetric(float64(rows*cols*tokens)*float64(b.N)/b.Elapsed().Seconds()/1e9, unit)
 			})
 		}
 	}
