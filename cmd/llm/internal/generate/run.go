@@ -57,8 +57,7 @@ func run(ctx context.Context, o *options, stdin io.Reader, stdout, stderr io.Wri
 }
 
 // newSession makes a session for the prompt. Sessions round their capacity up;
-// room is what the user asked for, and never
-// more than the model was made for.
+// room is what the user asked for, and never more than the model was made for.
 func newSession(m *engine.Model, o *options, prompt int) (s *engine.Session, room int, err error) {
 	limit := m.Config().Context
 	if limit > 0 && o.context > limit {
