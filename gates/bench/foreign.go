@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"time"
+
+	"assay/snapshots"
 )
 
 // Foreign work is CPU time that neither this process nor its samples used.
@@ -63,4 +65,29 @@ func foreignWarning(shares []float64) string {
 		return ""
 	}
 	return fmt.Sprintf("the machine was busy with other work during %d of %d samples (up to %.0f %% of its CPUs): do not trust these times", busy, len(shares), 100*most)
+}
+
+// mostlyBusy tells whether others worked during more than half of the samples:
+// then a median is one of disturbed times.
+func mostlyBusy(shares []float64) bool {
+	busy := 0
+	for _, s := range shares {
+		if s > foreignLimit {
+			busy++
+		}
+	}
+	return 2*busy > len(shares)
+}
+
+// voidBusy makes every phase void and drops the ratios: the times stay to be
+// looked at, and answer nothing.
+func voidBusy(b *snapshots.Bench) {
+	b.Ratios = nil
+	for i := range b.Runs {
+		for j := range b.Runs[i].Phases {
+			if p := &b.Runs[i].Phases[j]; p.Void == "" {
+				p.Void = "machine busy"
+			}
+		}
+	}
 }

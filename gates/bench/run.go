@@ -129,7 +129,13 @@ func Run(ctx context.Context, o Options) (*snapshots.Bench, error) {
 	if cores := runtime.NumCPU(); o.Threads > cores {
 		b.Warnings = append(b.Warnings, fmt.Sprintf("%d threads on %d cores", o.Threads, cores))
 	}
-	return b, condense(b, runs, idsSum(ids), lastLevelCache())
+	if err := condense(b, runs, idsSum(ids), lastLevelCache()); err != nil {
+		return b, err
+	}
+	if mostlyBusy(shares) {
+		voidBusy(b)
+	}
+	return b, nil
 }
 
 // series are the samples of one engine in the order they were taken.
