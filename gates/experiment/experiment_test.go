@@ -316,12 +316,12 @@ func TestInterruptedRunsGoOn(t *testing.T) {
 func TestStoresSurviveBeingKilledAnywhere(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	dir := t.TempDir()
+	dir, temp := t.TempDir(), t.TempDir()
 	store := &Store{dir}
 	before := 0
 	for i := range 20 {
 		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), writerVariable+"="+dir)
+		cmd.Env = append(os.Environ(), writerVariable+"="+dir, "TMPDIR="+temp) // a killed process leaves its files behind
 		require.NoError(t, cmd.Start())
 		// Wait until it has written some more, a different number each time, then kill it.
 		want := before + 1 + (i*7)%13
