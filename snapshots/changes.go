@@ -97,25 +97,25 @@ func (c *Changes) results(before, after *Report) {
 	}
 }
 
-// key tells benchmarks apart: what was run, and how.
-func (b *Bench) key() string {
+// Key tells benchmarks apart: what was run, and how.
+func (b *Bench) Key() string {
 	return fmt.Sprintf("%s %d threads %s", path.Base(b.Model.Path), b.Threads, b.Activations)
 }
 
 func (c *Changes) phases(before, after *Report) {
 	old := map[string]*Bench{}
 	for _, b := range before.AllBenches() {
-		old[b.key()] = b
+		old[b.Key()] = b
 	}
 	for _, b := range after.AllBenches() {
-		then := old[b.key()]
+		then := old[b.Key()]
 		if then == nil || len(then.Runs) == 0 || len(b.Runs) == 0 {
 			continue
 		}
 		for i := range b.Runs[0].Phases {
 			p := &b.Runs[0].Phases[i]
 			if q := then.Runs[0].phase(p.Phase); q != nil && q.Tokens == p.Tokens && q.Void == "" && p.Void == "" {
-				c.time(b.key(), p.Phase, [3]float64{q.Median, q.Low, q.High}, [3]float64{p.Median, p.Low, p.High})
+				c.time(b.Key(), p.Phase, [3]float64{q.Median, q.Low, q.High}, [3]float64{p.Median, p.Low, p.High})
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func (r *Report) Title() string {
 	return r.Started.UTC().Format("2006-01-02 15:04:05 UTC") + ", version " + r.Version
 }
 
-// void tells whether some measurement is.
-func (r *Report) void() bool {
+// Unusable tells whether some measurement is void.
+func (r *Report) Unusable() bool {
 	return slices.ContainsFunc(r.AllBenches(), (*Bench).Void) || slices.ContainsFunc(r.Kernels, func(k Kernel) bool { return k.Void != "" })
 }

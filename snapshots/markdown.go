@@ -11,7 +11,7 @@ import (
 func headline(r *Report) string {
 	switch {
 	case len(r.Results) > 0:
-	case r.void():
+	case r.Unusable():
 		return "void measurements"
 	case len(r.AllBenches())+len(r.Kernels)+len(r.Experiments) > 0:
 		return "measured"

@@ -118,19 +118,32 @@ func writeExperiments(b *strings.Builder, r *Report, p Page) error {
 	}
 	b.WriteString("\n### Experiments\n\nThe ratio is that of paired times, baseline over candidate: above 1 the candidate is faster.\n\n")
 	g := grid{header: []string{"experiment", "verdict", "phase", "ratio [interval]", "noise floor", "pairs", "in words"}, right: []int{4, 5}}
+	var never []string
 	for _, x := range r.Experiments {
+		if x.State == neverRun {
+			never = append(never, x.Name)
+			continue
+		}
 		ratio, floor := "", ""
 		if x.Ratio > 0 {
 			ratio, floor = fmt.Sprintf("%.3f× [%.3f, %.3f]", x.Ratio, x.Low, x.High), fmt.Sprintf("%.1f %%", 100*x.Floor)
 		}
 		g.add(cell(x.Name), "**"+cell(x.State)+"**", cell(x.Target), cell(ratio), floor, count(x.Pairs), cell(x.Sentence))
 	}
-	if err := g.markdown(b); err != nil {
-		return err
+	if len(g.rows) > 0 {
+		if err := g.markdown(b); err != nil {
+			return err
+		}
+	}
+	if len(never) > 0 {
+		fmt.Fprintf(b, "\nNever run on this machine: %s.\n", cell(strings.Join(never, ", ")))
 	}
 	p.show(b, OfExperiments)
 	return nil
 }
+
+// neverRun is the state of experiments that have nothing to show.
+const neverRun = "never run"
 
 func writeHistory(b *strings.Builder, _ *Report, p Page) error {
 	for _, x := range p.Pictures {

@@ -2,6 +2,8 @@ package snapshots
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -17,10 +19,12 @@ type Track struct {
 
 // Point is what one snapshot has of it.
 type Point struct {
-	Snapshot          string // its title
-	Version           string
-	Median, Low, High float64 // seconds
-	Superseded        string  // reason; such points are shown and count for nothing
+	Snapshot   string  `json:"snapshot"` // its title
+	Version    string  `json:"version"`
+	Median     float64 `json:"median_s"`
+	Low        float64 `json:"low_s"`
+	High       float64 `json:"high_s"`
+	Superseded string  `json:"superseded,omitempty"` // reason; such points are shown and count for nothing
 }
 
 // Tracks sorts the times of snapshots, oldest first, by what they are of.
@@ -48,7 +52,7 @@ func Tracks(reports []*Report) (all []*Track) {
 		for _, b := range r.AllBenches() {
 			for _, run := range b.Runs[:min(len(b.Runs), 1)] { // a peer has no history here
 				for _, p := range run.Phases {
-					add(b.key(), p.Phase, p.Void, p.Median, p.Low, p.High)
+					add(b.Key(), p.Phase, p.Void, p.Median, p.Low, p.High)
 				}
 			}
 		}
@@ -71,8 +75,8 @@ const leastFloor = 0.01
 
 // ChangePoint says that from a point on a time is another one.
 type ChangePoint struct {
-	At    int     // index of the first point that is different
-	Ratio float64 // median before over median after: above 1 it became faster
+	At    int     `json:"at"`    // index of the first point that is different
+	Ratio float64 `json:"ratio"` // median before over median after: above 1 it became faster
 }
 
 // Floor is how far a median must move to count: half the interval of the typical
@@ -156,4 +160,36 @@ func middle(x []float64) float64 {
 func Middle(points []Point) float64 {
 	t := Track{Points: points}
 	return middle(t.medians(t.counted()))
+}
+
+// WriteTrack lists a history for people at a terminal.
+func WriteTrack(w io.Writer, t *Track, changes []ChangePoint) error {
+	if _, err := fmt.Fprintf(w, "%s, machine %s\n", t.Name(), t.MachineID); err != nil {
+		return err
+	}
+	g := grid{header: []string{"snapshot", "version", "time", "±", ""}, right: []int{2, 3}}
+	for i, p := range t.Points {
+		note := ""
+		for _, c := range changes {
+			if c.At == i {
+				note = c.said()
+			}
+		}
+		if p.Superseded != "" {
+			note = "superseded: " + p.Superseded
+		}
+		g.add(p.Snapshot, p.Version, duration(p.Median), spread(p.Median, p.Low, p.High), note)
+	}
+	if err := g.text(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "noise %.1f %%, %d change points\n\n", 100*t.Floor(), len(changes))
+	return err
+}
+
+func (c ChangePoint) said() string {
+	if c.Ratio < 1 {
+		return fmt.Sprintf("from here %.2f× slower", 1/c.Ratio)
+	}
+	return fmt.Sprintf("from here %.2f× faster", c.Ratio)
 }
