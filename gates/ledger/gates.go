@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"fmt"
 	"strings"
 
 	"assay/gates"
+	"assay/snapshots"
 )
 
 // gateSet is one set of definitions with the words that introduce it.
@@ -15,11 +17,12 @@ type gateSet struct {
 type gateEntry struct {
 	*gates.Definition
 	Checks []checkEntry
+	Last   string // verdict on the record
 }
 
 type checkEntry struct{ What, Rung, Tolerance, Why string }
 
-func gatesData() (any, error) {
+func gatesData(t *tree) (any, error) {
 	var all []gateSet
 	for _, set := range []gates.Set{gates.OnFixtures, gates.OnModel, gates.OnReal} {
 		definitions, err := gates.Load(set)
@@ -28,7 +31,7 @@ func gatesData() (any, error) {
 		}
 		s := gateSet{Set: set}
 		for i := range definitions {
-			e := gateEntry{Definition: &definitions[i]}
+			e := gateEntry{Definition: &definitions[i], Last: t.lastVerdict(definitions[i].Name)}
 			for j := range definitions[i].Checks {
 				e.Checks = append(e.Checks, checkOf(&definitions[i], j))
 			}
@@ -37,6 +40,16 @@ func gatesData() (any, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// lastVerdict is what the newest committed snapshot says of a gate.
+func (t *tree) lastVerdict(gate string) string {
+	r := t.newest(func(r *snapshots.Report) bool { _, _, all := r.GateVerdict(gate); return all > 0 })
+	if r == nil {
+		return "none on the record"
+	}
+	worst, held, all := r.GateVerdict(gate)
+	return fmt.Sprintf("**%s**, %d of %d checks held, in %s%s", worst, held, all, link(r), t.aged(r))
 }
 
 func checkOf(d *gates.Definition, i int) checkEntry {

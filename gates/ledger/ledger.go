@@ -18,13 +18,14 @@ var templates embed.FS
 // A Ledger is one generated file at the root of the project.
 type Ledger struct {
 	Name string
-	make func() (any, error) // what the template of the same name is filled with
-	arch string              // the only architecture on which it can be made; "": any
+	make func(*tree) (any, error) // what the template of the same name is filled with
+	arch string                   // the only architecture on which it can be made; "": any
 }
 
 var ledgers = []Ledger{
 	{Name: "validation-gates.md", make: gatesData},
 	{Name: "backend-parity-matrix.md", make: matrixData, arch: matrixArch},
+	{Name: "benchmark-snapshot-queue.md", make: queueData},
 }
 
 // All lists the ledgers.
@@ -33,18 +34,35 @@ func All() []Ledger { return ledgers }
 // matrixArch is the architecture whose build knows every implementation.
 const matrixArch = "amd64"
 
-// ErrElsewhere is returned for a ledger that another architecture must make.
-var ErrElsewhere = errors.New("ledger: can only be made on " + matrixArch + ", whose build has every kernel")
+// ErrElsewhere is returned for a ledger that cannot be made here.
+var ErrElsewhere = errors.New("ledger: cannot be made here")
 
-// Generate gives the ledger as it must be.
+// Generate gives the ledger as it must be, of the source tree that this is run in.
 func (l Ledger) Generate() ([]byte, error) {
 	if l.arch != "" && l.arch != runtime.GOARCH {
-		return nil, ErrElsewhere
+		return nil, fmt.Errorf("%w: only on %s, whose build has every kernel", ErrElsewhere, l.arch)
 	}
-	data, err := l.make()
+	root, err := Root(".")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrElsewhere, err)
+	}
+	return l.generate(root)
+}
+
+// generate gives the ledger of a source tree.
+func (l Ledger) generate(root string) ([]byte, error) {
+	t, err := readTree(root)
 	if err != nil {
 		return nil, err
 	}
+	data, err := l.make(t)
+	if err != nil {
+		return nil, err
+	}
+	return l.fill(data)
+}
+
+func (l Ledger) fill(data any) ([]byte, error) {
 	t, err := template.New(l.Name+".tmpl").Funcs(template.FuncMap{"cell": cell, "list": list}).ParseFS(templates, "templates/"+l.Name+".tmpl")
 	if err != nil {
 		return nil, err

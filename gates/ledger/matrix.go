@@ -19,6 +19,8 @@ import (
 // level.
 type matrix struct {
 	Levels    []cpu.Level
+	Targets   []targetRow
+	Others    []otherArch
 	Products  []primitive
 	Vectors   []primitive
 	Attention []primitive
@@ -60,8 +62,9 @@ func allLevels() []cpu.Level {
 	return levels
 }
 
-func matrixData() (any, error) {
-	m := matrix{Levels: allLevels()}
+func matrixData(t *tree) (any, error) {
+	m := matrix{Levels: allLevels(), Targets: t.targets()}
+	m.Others = others(m.Targets)
 	m.products()
 	m.vectors()
 	m.attention()
