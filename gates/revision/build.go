@@ -58,8 +58,8 @@ func (t *Tree) Build(ctx context.Context, name string) (binary, sha string, remo
 		return "", "", nil, err
 	}
 	work := filepath.Join(dir, "tree")
-	remove = func() error {
-		_, err := command(context.WithoutCancel(ctx), t.Root, "git", "worktree", "remove", "--force", work)
+	remove = func() error { // forced twice: also one that is half made
+		_, err := command(context.WithoutCancel(ctx), t.Root, "git", "worktree", "remove", "--force", "--force", work)
 		if _, there := os.Stat(work); errors.Is(there, os.ErrNotExist) {
 			err = nil
 		}
@@ -71,13 +71,31 @@ func (t *Tree) Build(ctx context.Context, name string) (binary, sha string, remo
 		args      []string
 	}{
 		{"make a worktree", t.Root, []string{"git", "worktree", "add", "--detach", "--force", work, sha}},
-		{"build", work, []string{"go", "build", "-buildvcs=false", "-trimpath", "-o", binary, "./cmd/validate"}},
+		{buildStep, work, build(binary)},
 	} {
 		if out, err := command(ctx, step.dir, step.args...); err != nil {
 			return "", "", nil, errors.Join(&Error{Revision: name, Step: step.name, Output: out, Err: err}, remove())
 		}
 	}
 	return binary, sha, remove, nil
+}
+
+// buildStep is the step of an Error when the program does not compile.
+const buildStep = "build"
+
+// build makes the same bytes of the same source, wherever it lies.
+func build(binary string) []string {
+	return []string{"go", "build", "-buildvcs=false", "-trimpath", "-o", binary, "./cmd/validate"}
+}
+
+// Unbuildable tells that the source of a revision does not compile.
+func (e *Error) Unbuildable() bool { return e.Step == buildStep }
+
+// output runs a program and gives all of its standard output.
+func output(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	return cmd.Output()
 }
 
 // command runs a program and gives what it wrote, the last of it when there is much.
