@@ -78,7 +78,7 @@ var verdicts = []Verdict{Held, Failed, Void, Skipped, Missing}
 
 // Summary is one line: how many checks have which verdict, and where they ran.
 func (r *Report) Summary() string {
-	if len(r.Results) == 0 {
+	if len(r.Results) == 0 && len(r.AllBenches())+len(r.Kernels) > 0 {
 		return fmt.Sprintf("no checks, %.1f s on %s", r.Seconds, r.Machine)
 	}
 	var parts []string

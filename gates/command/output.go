@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/gates/history"
 	"assay/snapshots"
 )
 
@@ -22,7 +23,7 @@ func (o *outputFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&o.json, "json", "", "write the report as JSON to this file (- for standard output)")
 	c.Flags().StringVar(&o.junit, "junit", "", "write the report as JUnit XML to this file")
 	c.Flags().StringVar(&o.markdown, "markdown", "", "write the report as Markdown to this file")
-	c.Flags().StringVar(&o.folder, "out", "", "write a snapshot (Markdown, JSON, JUnit) into this folder")
+	c.Flags().StringVar(&o.folder, "out", "", "write a snapshot (Markdown, JSON, JUnit, benchmark format, pictures) into this folder, with what changed since the one there")
 }
 
 // check refuses reports that could not be written, before the work is done.
@@ -53,15 +54,13 @@ func (o *outputFlags) report(s *shell, r *snapshots.Report) error {
 			return err
 		}
 	}
-	if o.folder != "" {
-		if err := os.MkdirAll(o.folder, 0o755); err != nil {
-			return err
-		}
+	if err := o.snapshot(r); err != nil {
+		return err
 	}
 	for _, x := range []struct {
-		path, inFolder string
-		write          func(io.Writer, *snapshots.Report) error
-	}{{o.json, "report.json", snapshots.WriteJSON}, {o.junit, "report.junit.xml", snapshots.WriteJUnit}, {o.markdown, "report.md", snapshots.WriteMarkdown}} {
+		path  string
+		write func(io.Writer, *snapshots.Report) error
+	}{{o.json, snapshots.WriteJSON}, {o.junit, snapshots.WriteJUnit}, {o.markdown, snapshots.WriteMarkdown}} {
 		var b bytes.Buffer
 		if err := x.write(&b, r); err != nil {
 			return err
@@ -69,13 +68,25 @@ func (o *outputFlags) report(s *shell, r *snapshots.Report) error {
 		if err := o.file(s, x.path, b.Bytes()); err != nil {
 			return err
 		}
-		if o.folder != "" {
-			if err := os.WriteFile(filepath.Join(o.folder, x.inFolder), b.Bytes(), 0o644); err != nil {
-				return err
-			}
-		}
 	}
 	return o.summary(r)
+}
+
+// snapshot writes the report in all its forms into the folder, with what changed
+// since the report that lies there.
+func (o *outputFlags) snapshot(r *snapshots.Report) error {
+	if o.folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(o.folder, 0o755); err != nil {
+		return err
+	}
+	const base = "report"
+	since, err := history.ReadReport(filepath.Join(o.folder, base+".json"))
+	if err != nil { // none, or none that can be read: nothing is compared
+		since = nil
+	}
+	return history.WriteFolder(o.folder, base, r, since, []*snapshots.Report{r})
 }
 
 func (o *outputFlags) file(s *shell, path string, b []byte) error {

@@ -14,15 +14,14 @@ import (
 	"assay/snapshots/plot"
 )
 
-// WriteFolder writes a report in all its forms: snapshot.json, snapshot.md, the
-// samples of phases and kernels in Go benchmark format, JUnit where there are
-// checks, and the pictures that it has the figures for. The history ends with the
-// report itself.
-func WriteFolder(dir string, r, since *snapshots.Report, history []*snapshots.Report) error {
+// WriteFolder writes a report in all its forms: BASE.json, BASE.md, the samples of
+// phases and kernels in Go benchmark format, JUnit where there are checks, and the
+// pictures that it has the figures for. The history ends with the report itself.
+func WriteFolder(dir, base string, r, since *snapshots.Report, history []*snapshots.Report) error {
 	f := &folder{dir: dir}
-	f.write(dataFile, func(w io.Writer) error { return snapshots.WriteJSON(w, r) })
+	f.write(base+".json", func(w io.Writer) error { return snapshots.WriteJSON(w, r) })
 	if len(r.Results) > 0 {
-		f.write("snapshot.junit.xml", func(w io.Writer) error { return snapshots.WriteJUnit(w, r) })
+		f.write(base+".junit.xml", func(w io.Writer) error { return snapshots.WriteJUnit(w, r) })
 	}
 	for _, b := range r.AllBenches() {
 		f.write("phases-"+fileName(path.Base(b.Model.Path))+".txt", func(w io.Writer) error { return snapshots.WriteGoBench(w, b) })
@@ -31,7 +30,7 @@ func WriteFolder(dir string, r, since *snapshots.Report, history []*snapshots.Re
 		f.write("kernels.txt", func(w io.Writer) error { return snapshots.WriteKernelBench(w, r.Machine, r.Kernels) })
 	}
 	page := snapshots.Page{Since: since, Pictures: f.pictures(r, history)}
-	f.write("snapshot.md", func(w io.Writer) error { return snapshots.WritePage(w, r, page) })
+	f.write(base+".md", func(w io.Writer) error { return snapshots.WritePage(w, r, page) })
 	return f.err
 }
 

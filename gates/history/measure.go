@@ -92,6 +92,10 @@ func (m *Measure) Run(ctx context.Context, r *snapshots.Report, entries []*Entry
 		}
 		kernels = append(kernels, some...)
 		for _, e := range byPackage[p] {
+			if !slices.ContainsFunc(some, func(k snapshots.Kernel) bool { return k.Entry() == e.Name }) {
+				r.Notes = append(r.Notes, e.Name+" gave no figures: it was skipped")
+				continue
+			}
 			m.note(r, e)
 		}
 		done++

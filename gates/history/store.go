@@ -18,8 +18,11 @@ import (
 // of it.
 const Committed = "snapshots/records"
 
-// dataFile is the one file of a snapshot that is read back.
-const dataFile = "snapshot.json"
+// base begins the names of a snapshot's files; dataFile is the one that is read back.
+const (
+	base     = "snapshot"
+	dataFile = base + ".json"
+)
 
 // Store is a folder of snapshots.
 type Store struct{ Dir string }
@@ -119,7 +122,7 @@ func (s *Store) write(r *snapshots.Report, all []*snapshots.Report) (dir string,
 	if err := os.Chmod(half, 0o755); err != nil {
 		return "", err
 	}
-	if err := WriteFolder(half, r, before(all, r), append(until(all, r), r)); err != nil {
+	if err := WriteFolder(half, base, r, before(all, r), append(until(all, r), r)); err != nil {
 		return "", err
 	}
 	dir = filepath.Join(s.Dir, r.Name)
