@@ -71,7 +71,7 @@ func (e echo) Sample(ctx context.Context, j Job) (*Sample, error) {
 }
 
 func TestCompletePhasesHaveExactCounts(t *testing.T) {
-	b, err := Run(t.Context(), Options{
+	b, err := Run(t.Context(), Options{Foreign: 9,
 		Model: tiny(t), Prompt: 20, Decode: 5, Samples: 6, Threads: 1, Inside: true, Peer: echo{}, Ceilings: roomy, Version: "v",
 		Machine: snapshots.Machine{CPU: "test"},
 	})
@@ -116,7 +116,7 @@ func TestSamplesAreInterleaved(t *testing.T) {
 }
 
 func TestSamplesInFreshProcessesTellTheirPeak(t *testing.T) {
-	b, err := Run(t.Context(), Options{Model: tiny(t), Prompt: 9, Decode: 2, Samples: 2, Threads: 1, Ceilings: roomy})
+	b, err := Run(t.Context(), Options{Model: tiny(t), Prompt: 9, Decode: 2, Samples: 2, Threads: 1, Ceilings: roomy, Foreign: 9})
 	require.NoError(t, err)
 	require.Len(t, b.Runs, 1)
 	if peakRSS() > 0 {

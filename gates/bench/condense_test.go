@@ -127,15 +127,15 @@ func TestDigestOfSeveralFilesNamesThem(t *testing.T) {
 }
 
 func TestBusyMachinesAreWarnedOf(t *testing.T) {
-	assert.Empty(t, foreignWarning(nil))
-	assert.Empty(t, foreignWarning([]float64{0.1, 0}))
-	assert.Equal(t, "the machine was busy with other work during 2 of 3 samples (up to 50 % of its CPUs): do not trust these times", foreignWarning([]float64{0.5, 0.05, 0.2}))
+	assert.Empty(t, foreignWarning(nil, 0.1))
+	assert.Empty(t, foreignWarning([]float64{0.1, 0}, 0.1))
+	assert.Equal(t, "the machine was busy with other work during 2 of 3 samples (up to 50 % of its CPUs): do not trust these times", foreignWarning([]float64{0.5, 0.05, 0.2}, 0.1))
 }
 
 func TestTimesOfABusyMachineAreVoid(t *testing.T) {
-	assert.False(t, mostlyBusy(nil))
-	assert.False(t, mostlyBusy([]float64{0.5, 0.05}), "half of the samples is not most")
-	assert.True(t, mostlyBusy([]float64{0.5, 0.05, 0.2}))
+	assert.False(t, mostlyBusy(nil, 0.1))
+	assert.False(t, mostlyBusy([]float64{0.5, 0.05}, 0.1), "half of the samples is not most")
+	assert.True(t, mostlyBusy([]float64{0.5, 0.05, 0.2}, 0.1))
 	b := &snapshots.Bench{Runs: []snapshots.Run{{Phases: []snapshots.BenchPhase{{Phase: "prompt"}, {Phase: "decode", Void: "no time passed"}}}}, Ratios: []snapshots.Ratio{{Phase: "prompt"}}}
 	voidBusy(b)
 	assert.True(t, b.Void())

@@ -9,7 +9,7 @@ import (
 
 // Foreign work is CPU time that neither this process nor its samples used.
 const (
-	foreignLimit = 0.10                   // of all CPUs; more is warned of
+	foreignLimit = 0.10                   // of all CPUs, unless the options say otherwise; more is warned of
 	foreignLeast = 200 * time.Millisecond // of watching: the system counts in hundredths of a second
 )
 
@@ -53,10 +53,10 @@ func (w Watch) share() (share float64, ok bool) {
 }
 
 // foreignWarning tells of the samples during which the machine was busy.
-func foreignWarning(shares []float64) string {
+func foreignWarning(shares []float64, limit float64) string {
 	busy, most := 0, 0.0
 	for _, s := range shares {
-		if s > foreignLimit {
+		if s > limit {
 			busy++
 		}
 		most = max(most, s)
@@ -69,10 +69,10 @@ func foreignWarning(shares []float64) string {
 
 // mostlyBusy tells whether others worked during more than half of the samples:
 // then a median is one of disturbed times.
-func mostlyBusy(shares []float64) bool {
+func mostlyBusy(shares []float64, limit float64) bool {
 	busy := 0
 	for _, s := range shares {
-		if s > foreignLimit {
+		if s > limit {
 			busy++
 		}
 	}

@@ -47,6 +47,9 @@ type Options struct {
 	Ceilings func(ceiling.Options) (ceiling.Figures, error)
 	// Progress is told of every sample before it begins, and of the end.
 	Progress func(done, total int, engine string)
+	// Foreign is the part of all CPUs that others may use during a sample, 0.1 when
+	// zero. More is warned of, and more during most samples makes the times void.
+	Foreign float64
 }
 
 func (o *Options) complete() (cpu.Level, error) {
@@ -65,6 +68,9 @@ func (o *Options) complete() (cpu.Level, error) {
 	}
 	if o.Ceilings == nil {
 		o.Ceilings = ceiling.Measure
+	}
+	if o.Foreign == 0 {
+		o.Foreign = foreignLimit
 	}
 	if o.Prompt < 0 || o.Threads < 0 || o.Samples < 0 {
 		return 0, fmt.Errorf("bench: negative option: prompt %d, threads %d, samples %d", o.Prompt, o.Threads, o.Samples)
@@ -123,7 +129,7 @@ func Run(ctx context.Context, o Options) (*snapshots.Bench, error) {
 	// Whatever disturbed one of the two measurements, the machine can do the larger.
 	b.Machine.ReadGBs = max(before.ReadGBs, after.ReadGBs)
 	b.Machine.Int8GMACs = max(before.Int8GMACs, after.Int8GMACs)
-	if w := foreignWarning(shares); w != "" {
+	if w := foreignWarning(shares, o.Foreign); w != "" {
 		b.Warnings = append(b.Warnings, w)
 	}
 	if cores := runtime.NumCPU(); o.Threads > cores {
@@ -132,7 +138,7 @@ func Run(ctx context.Context, o Options) (*snapshots.Bench, error) {
 	if err := condense(b, runs, idsSum(ids), lastLevelCache()); err != nil {
 		return b, err
 	}
-	if mostlyBusy(shares) {
+	if !o.Inside && mostlyBusy(shares, o.Foreign) {
 		voidBusy(b)
 	}
 	return b, nil

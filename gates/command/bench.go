@@ -34,6 +34,7 @@ func (f *benchFlags) addWorkload(c *cobra.Command) {
 	c.Flags().IntVar(&f.options.Samples, "samples", 6, "samples of each engine, every one a fresh process")
 	c.Flags().StringVar(&f.options.CPU, "cpu", "", "kernel level (default: the best of this machine)")
 	c.Flags().StringVar(&f.options.Activations, "activations", "int8", "int8 or float32")
+	c.Flags().Float64Var(&f.options.Foreign, "foreign", 0.1, "part of the CPUs that others may use during a sample; more during most samples makes the times void")
 	c.Flags().StringVar(&f.json, "json", "", "write the samples and figures as JSON to this file (- for standard output)")
 }
 
@@ -44,8 +45,9 @@ func benchCommand(s *shell) *cobra.Command {
 		Short: "Time complete phases, alone or beside another engine",
 		Long: `bench times load, prepare, prompt, boundary, decode and restore. Every sample is a
 fresh process, interleaved A B B A with those of the peer; both engines are fed the
-same ids on the same threads. Times above a measured ceiling of the machine, or of
-samples whose logits differ, are void.`,
+same ids on the same threads. Times above a measured ceiling of the machine, of
+samples whose logits differ, or of a machine that was busy with other work most of
+the time, are void.`,
 		Example: `  validate bench --model model.gguf
   validate bench --model model.gguf --peer llamacpp --threads 2 --json bench.json
   validate bench --model model.gguf --bench new.txt && benchstat old.txt new.txt`,
@@ -66,6 +68,8 @@ func (f *benchFlags) complete(command string) error {
 	switch {
 	case o.Prompt < 1 || o.Decode < 0 || o.Samples < 1 || o.Threads < 0:
 		return &usageError{command, fmt.Errorf("--prompt %d --decode %d --samples %d --threads %d: want at least one id and one sample, and nothing negative", o.Prompt, o.Decode, o.Samples, o.Threads)}
+	case !(o.Foreign > 0):
+		return &usageError{command, fmt.Errorf("--foreign %v: want a number above 0", o.Foreign)}
 	case o.Decode == 0:
 		o.Decode = -1 // zero is the default there
 	}

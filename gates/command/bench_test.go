@@ -47,7 +47,7 @@ func TestBenchWritesEveryForm(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	t.Setenv("GITHUB_STEP_SUMMARY", at("summary"))
-	status, out, errs := typed(t, "bench", "--model", tinyModel(t), "--prompt", "8", "--decode", "2", "--samples", "2", "--threads", "1",
+	status, out, errs := typed(t, "bench", "--foreign", "9", "--model", tinyModel(t), "--prompt", "8", "--decode", "2", "--samples", "2", "--threads", "1",
 		"--json", at("json"), "--bench", at("bench"), "--markdown", at("md"))
 	require.Empty(t, errs)
 	for _, phase := range []string{"load", "prepare", "prompt", "boundary", "decode", "restore"} {
@@ -114,7 +114,7 @@ func TestCalibrationIsPrintedAndStored(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", dir)
 	t.Setenv("HOME", dir)
-	status, out, errs := typed(t, "calibrate", "--prompt", "4", "--decode", "1", "--samples", "2", "--threads", "1")
+	status, out, errs := typed(t, "calibrate", "--foreign", "9", "--prompt", "4", "--decode", "1", "--samples", "2", "--threads", "1")
 	require.Empty(t, errs)
 	assert.Equal(t, statusHeld, status)
 	assert.Contains(t, out, "read bandwidth")
