@@ -1,8 +1,6 @@
 package bisect
 
 import (
-	"context"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -178,29 +176,6 @@ func TestRecordingsOfOtherEnginesAreHeldToTheirTolerance(t *testing.T) {
 	assert.ErrorContains(t, err, `no prompt "nobody"`)
 	_, err = FromEvidence(filepath.Join(dir, "evidence", "llama-Q4_0"), "", c)
 	assert.ErrorContains(t, err, "llama-Q4_0.gguf", "a recording of another file")
-}
-
-func TestRevisionsThatCannotRecordAreNamed(t *testing.T) {
-	path := model(fixture(t), "llama-Q4_0.gguf")
-	q := &Question{Model: path, IDs: story, A: &Setup{}, B: setup(t, "revision=old")}
-	_, err := q.Find(t.Context())
-	var wrong *RevisionError
-	require.ErrorAs(t, err, &wrong)
-	assert.Contains(t, wrong.Reason, "no source tree")
-
-	removed := false
-	q.Build = func(context.Context, string) (string, string, func() error, error) {
-		return filepath.Join(t.TempDir(), "none"), "abc", func() error { removed = true; return nil }, nil
-	}
-	_, err = q.Find(t.Context())
-	require.ErrorAs(t, err, &wrong)
-	assert.Contains(t, wrong.Reason, "cannot record this")
-	assert.True(t, removed)
-	q.Build = func(context.Context, string) (string, string, func() error, error) {
-		return "", "", nil, errors.New("does not build")
-	}
-	_, err = q.Find(t.Context())
-	assert.ErrorContains(t, err, "does not build")
 }
 
 func TestTooManyIDsAreRefused(t *testing.T) {

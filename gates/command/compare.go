@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,17 +42,18 @@ const workingTree = "working tree"
 
 // compareFlags say what is compared and how.
 type compareFlags struct {
-	gates, model       string
-	work               compare.Work
-	maxKL              float64
-	always             bool
-	noGates, noTiming  bool
-	phases             []string
-	looks              []int
-	noise              int
-	newFloor           bool
-	share              float64
-	store, json, where string
+	gates, model      string
+	work              compare.Work
+	maxKL             float64
+	always            bool
+	noGates, noTiming bool
+	phases            []string
+	looks             []int
+	noise             int
+	newFloor          bool
+	share             float64
+	store, where      string
+	json, goBench     string
 
 	adapt func(*compare.Options) // for tests
 }
@@ -101,6 +103,7 @@ A bisection takes 2 for "bad": try the command by hand first.`,
 	c.Flags().BoolVar(&f.newFloor, "new-floor", false, "measure the noise floor although there is one")
 	c.Flags().Float64Var(&f.share, "foreign", sampling.DefaultRules.Share, "part of the CPUs that others may use before and during a pair")
 	c.Flags().StringVar(&f.store, "store", "", "folder of noise floors (default: that of experiments, in the user's cache folder)")
+	c.Flags().StringVar(&f.goBench, "bench", "", "write the samples in Go benchmark format to this file")
 	c.Flags().StringVar(&f.json, "json", "", "write the comparison as JSON to this file (- for standard output)")
 	return c
 }
@@ -109,7 +112,7 @@ func (f *compareFlags) run(ctx context.Context, s *shell, args []string) (err er
 	if err := f.check(); err != nil {
 		return &usageError{"validate compare", err}
 	}
-	if err := writable(f.json); err != nil {
+	if err := writable(f.json, f.goBench); err != nil {
 		return err
 	}
 	tree, err := revision.Find(ctx, f.where)
@@ -134,14 +137,23 @@ func (f *compareFlags) run(ctx context.Context, s *shell, args []string) (err er
 			return err
 		}
 	}
-	if f.json == "" {
-		return nil
+	return f.files(s, r)
+}
+
+// files writes what was asked for.
+func (f *compareFlags) files(s *shell, r *compare.Report) error {
+	var files outputFlags
+	var samples bytes.Buffer
+	if err := r.WriteGoBench(&samples); err != nil {
+		return err
+	}
+	if err := files.file(s, f.goBench, samples.Bytes()); err != nil {
+		return err
 	}
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	var files outputFlags
 	return files.file(s, f.json, append(b, '\n'))
 }
 

@@ -179,8 +179,13 @@ func TestTheWorkingTreeIsTheCandidateByDefault(t *testing.T) {
 	assert.NotContains(t, out, "and changes")
 
 	r.program("held", "1.5")
-	status, out, errs = r.compared(func(f *compareFlags) { f.json = "-" }, "base")
+	samples := filepath.Join(t.TempDir(), "samples.txt")
+	status, out, errs = r.compared(func(f *compareFlags) { f.json, f.goBench = "-", samples }, "base")
 	assert.Equal(t, 1, status, errs)
+	b, err := os.ReadFile(samples)
+	require.NoError(t, err)
+	assert.Equal(t, 6, strings.Count(string(b), "BenchmarkPrompt/tokens=1/arm=baseline"))
+	assert.Equal(t, 6, strings.Count(string(b), "BenchmarkPrompt/tokens=1/arm=candidate"))
 	var report compare.Report
 	require.NoError(t, json.Unmarshal([]byte(out), &report))
 	assert.Equal(t, compare.Format, report.Format)
