@@ -18,6 +18,9 @@ func headline(r *Report) string {
 	}
 	switch r.ExitStatus() {
 	case 0:
+		if r.Unusable() {
+			return "all held, but measurements are void"
+		}
 		return "all held"
 	case 1:
 		return fmt.Sprintf("%d failed", r.Count(Failed))

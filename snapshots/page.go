@@ -3,6 +3,8 @@ package snapshots
 import (
 	"fmt"
 	"io"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,14 +95,61 @@ func writeOpen(b *strings.Builder, r *Report) {
 	}
 }
 
+// several is from how many benchmarks without a peer on these share a table.
+const several = 3
+
 func writePhases(b *strings.Builder, r *Report, p Page) error {
+	var alone []*Bench
 	for _, x := range r.AllBenches() {
+		if len(x.Runs) == 1 {
+			alone = append(alone, x)
+		}
+	}
+	if len(alone) < several {
+		alone = nil
+	}
+	for _, x := range r.AllBenches() {
+		if slices.Contains(alone, x) {
+			continue
+		}
 		b.WriteString("\n")
 		if err := writeBenchMarkdown(b, x); err != nil {
 			return err
 		}
 	}
+	if err := writeTogether(b, alone); err != nil {
+		return err
+	}
 	p.show(b, OfPhases)
+	return nil
+}
+
+// writeTogether shows prompt and decode of several models in one table, and folds
+// the other phases up.
+func writeTogether(b *strings.Builder, all []*Bench) error {
+	if len(all) == 0 {
+		return nil
+	}
+	fmt.Fprintf(b, "\n### Complete phases of %d models\n\n", len(all))
+	g := grid{header: []string{"model", "format", "prompt", "±", "tok/s", "of ceiling", "decode", "±", "tok/s", "of ceiling"}, right: []int{2, 3, 4, 6, 7, 8}}
+	for _, x := range all {
+		row := []string{cell(path.Base(x.Model.Path)), cell(x.Model.Format)}
+		for _, phase := range []string{"prompt", "decode"} {
+			row = append(row, x.Runs[0].phase(phase).cells()...)
+		}
+		g.add(row...)
+	}
+	if err := g.markdown(b); err != nil {
+		return err
+	}
+	b.WriteString("\n<details><summary>Every phase</summary>\n")
+	for _, x := range all {
+		b.WriteString("\n")
+		if err := writeBenchMarkdown(b, x); err != nil {
+			return err
+		}
+	}
+	b.WriteString("\n</details>\n")
 	return nil
 }
 
@@ -116,7 +165,7 @@ func writeExperiments(b *strings.Builder, r *Report, p Page) error {
 	if len(r.Experiments) == 0 {
 		return nil
 	}
-	b.WriteString("\n### Experiments\n\nThe ratio is that of paired times, baseline over candidate: above 1 the candidate is faster.\n\n")
+	b.WriteString("\n### Experiments\n")
 	g := grid{header: []string{"experiment", "verdict", "phase", "ratio [interval]", "noise floor", "pairs", "in words"}, right: []int{4, 5}}
 	var never []string
 	for _, x := range r.Experiments {
@@ -131,6 +180,7 @@ func writeExperiments(b *strings.Builder, r *Report, p Page) error {
 		g.add(cell(x.Name), "**"+cell(x.State)+"**", cell(x.Target), cell(ratio), floor, count(x.Pairs), cell(x.Sentence))
 	}
 	if len(g.rows) > 0 {
+		b.WriteString("\nThe ratio is that of paired times, baseline over candidate: above 1 the candidate is faster.\n\n")
 		if err := g.markdown(b); err != nil {
 			return err
 		}
@@ -208,14 +258,7 @@ func writeGates(b *strings.Builder, r *Report, _ Page) error {
 		return err
 	}
 	b.WriteString("\n<details><summary>Every check</summary>\n\n")
-	g = grid{header: []string{"gate", "check", "on", "rung", "value", "tolerance", "verdict"}}
-	for i := range r.Results {
-		x := &r.Results[i]
-		g.add(cell(x.Gate), cell(r.check(i)), cell(x.Fixture), cell(x.Rung), cell(x.Value), cell(x.Tolerance), verdictCell(x.Verdict))
-	}
-	if err := g.markdown(b); err != nil {
-		return err
-	}
+	writeChecks(b, r)
 	if reasons := reasonsOf(r.Results); len(reasons) > 0 {
 		b.WriteString("\nWhy the tolerances are what they are:\n\n")
 		for _, y := range reasons {

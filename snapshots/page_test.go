@@ -124,3 +124,22 @@ func TestGatesAreCountedByTheirWorst(t *testing.T) {
 	verdict, _, _ = report().GateVerdict("no such")
 	assert.Empty(t, verdict)
 }
+
+func TestManyModelsShareATableAndManyChecksARow(t *testing.T) {
+	r := snapshot()
+	r.Benches = nil
+	for range several {
+		b := bench()
+		b.Runs, b.Ratios = b.Runs[:1], nil
+		r.Benches = append(r.Benches, b)
+	}
+	for _, fixture := range []string{"a", "b", "c"} {
+		r.Results = append(r.Results, Result{Gate: "invariance", Check: "levels", Rung: "bits", Fixture: fixture, Value: "same", Tolerance: "same bits", Verdict: Held})
+	}
+	var b bytes.Buffer
+	require.NoError(t, WriteMarkdown(&b, r))
+	assert.Contains(t, b.String(), "### Complete phases of 3 models\n")
+	assert.Equal(t, several, strings.Count(b.String(), "### Complete phases: tiny"), "every phase is folded up below")
+	assert.Contains(t, b.String(), "| invariance | levels | a; and 2 more | bits | same | same bits | held |\n")
+	assert.Equal(t, "a; b", someOf([]string{"a", "b"}))
+}

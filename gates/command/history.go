@@ -24,6 +24,7 @@ type historyFlags struct {
 	of, machine           string
 	supersede, by, reason string
 	window                int
+	render                bool
 }
 
 func historyCommand(s *shell) *cobra.Command {
@@ -49,6 +50,7 @@ whose figures no longer count; it stays, with the reason.`,
 	c.Flags().IntVar(&f.window, "window", snapshots.DefaultWindow, "snapshots on either side of a change point")
 	c.Flags().StringVar(&f.svg, "svg", "", "draw the phase into this file")
 	c.Flags().StringVar(&f.json, "json", "", "write what is listed as JSON to this file (- for standard output)")
+	c.Flags().BoolVar(&f.render, "render", false, "write all pages and pictures of the store anew from their data")
 	c.Flags().StringVar(&f.supersede, "supersede", "", "mark this snapshot")
 	c.Flags().StringVar(&f.by, "by", "", "with --supersede: the snapshot that replaces it")
 	c.Flags().StringVar(&f.reason, "reason", "", "with --supersede: why its figures no longer count")
@@ -71,6 +73,13 @@ func (f *historyFlags) run(s *shell, args []string) error {
 			return err
 		}
 		_, err := fmt.Fprintf(s.out, "%s is superseded: %s\n", f.supersede, f.reason)
+		return err
+	case f.render:
+		n, err := store.Render()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "%d snapshots were written anew\n", n)
 		return err
 	case len(args) == 0 && f.svg != "":
 		return &usageError{name, errors.New("--svg needs a phase")}

@@ -20,10 +20,13 @@ import (
 func WriteFolder(dir, base string, r, since *snapshots.Report, history []*snapshots.Report) error {
 	f := &folder{dir: dir}
 	f.write(base+".json", func(w io.Writer) error { return snapshots.WriteJSON(w, r) })
-	if len(r.Results) > 0 {
+	if len(r.Results) > 0 && r.Name == "" { // a run; what is kept for long has it as JSON
 		f.write(base+".junit.xml", func(w io.Writer) error { return snapshots.WriteJUnit(w, r) })
 	}
 	for _, b := range r.AllBenches() {
+		if !usable(b, func(*snapshots.BenchPhase) bool { return true }) {
+			continue
+		}
 		f.write("phases-"+fileName(path.Base(b.Model.Path))+".txt", func(w io.Writer) error { return snapshots.WriteGoBench(w, b) })
 	}
 	if len(r.Kernels) > 0 {
@@ -87,11 +90,23 @@ func (f *folder) pictures(r *snapshots.Report, history []*snapshots.Report) (all
 // underRoof are the benchmarks of which a roofline can be drawn.
 func underRoof(all []*snapshots.Bench) (some []*snapshots.Bench) {
 	for _, b := range all {
-		if b.Machine.ReadGBs > 0 && b.Machine.Int8GMACs > 0 && b.Model.WeightsPerTokenBytes > 0 && len(b.Runs) > 0 && !b.Void() {
+		if b.Machine.ReadGBs > 0 && b.Machine.Int8GMACs > 0 && b.Model.WeightsPerTokenBytes > 0 && usable(b, func(p *snapshots.BenchPhase) bool { return p.TokensPerSec > 0 }) {
 			some = append(some, b)
 		}
 	}
 	return some
+}
+
+// usable tells whether a benchmark has a phase of a kind that is not void.
+func usable(b *snapshots.Bench, kind func(*snapshots.BenchPhase) bool) bool {
+	for i := range b.Runs {
+		for k := range b.Runs[i].Phases {
+			if p := &b.Runs[i].Phases[k]; p.Void == "" && kind(p) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // drawn are the histories that a page shows: prompt and decode of the largest

@@ -313,3 +313,46 @@ func TestRealTreeHasItsEntryPoints(t *testing.T) {
 	assert.NotContains(t, by["kernels/vector.RMSNorm3584"].Sources, "kernels/matmul")
 	assert.NotContains(t, by["phases/llama-Q4_0.gguf"].Sources, "gates")
 }
+
+func TestCommittedPagesAreWhatTheirDataGive(t *testing.T) {
+	committed := filepath.Join("..", "..", filepath.FromSlash(Committed))
+	store := &Store{Dir: filepath.Join(t.TempDir(), "copy")}
+	require.NoError(t, os.CopyFS(store.Dir, os.DirFS(committed)))
+	_, err := store.Render()
+	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(store.Dir, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(store.Dir, name)
+		require.NoError(t, err)
+		want, err := os.ReadFile(name)
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(committed, below))
+		assert.NoError(t, err)
+		assert.True(t, string(want) == string(got), "%s: write it with: go run ./cmd/validate history --store %s --render", below, Committed)
+		return nil
+	}))
+}
+
+func TestRenderingChangesNothing(t *testing.T) {
+	store := &Store{Dir: t.TempDir()}
+	dir, err := store.Add(measured(sources(t, tree(t)), 0, "kernels/vector.Add", "phases/tiny.gguf"))
+	require.NoError(t, err)
+	contents := func() string {
+		var b strings.Builder
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, e := range entries {
+			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			require.NoError(t, err)
+			b.WriteString(e.Name() + "\n" + string(text))
+		}
+		return b.String()
+	}
+	first := contents()
+	n, err := store.Render()
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Equal(t, first, contents())
+}

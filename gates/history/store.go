@@ -156,6 +156,21 @@ func (s *Store) Supersede(name, by, reason string) error {
 	return err
 }
 
+// Render writes the pages and pictures of all snapshots anew from their data.
+func (s *Store) Render() (n int, err error) {
+	all, err := s.List()
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range all {
+		if _, err := s.write(r, all); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 // before is the newest snapshot that a report is compared with: of the same
 // machine and command, older, and not superseded.
 func before(all []*snapshots.Report, r *snapshots.Report) (last *snapshots.Report) {

@@ -115,11 +115,19 @@ func (l logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 		for _, s := range steps {
 			v := s * math.Pow(10, e)
 			if v >= low*(1-1e-9) && v <= high*(1+1e-9) && (len(ticks) == 0 || v > ticks[len(ticks)-1].Value*(1+1e-9)) {
-				ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 3, 64) + l.suffix})
+				ticks = append(ticks, plot.Tick{Value: v, Label: short(v) + l.suffix})
 			}
 		}
 	}
 	return ticks
+}
+
+// short is a number without an exponent where that is short.
+func short(v float64) string {
+	if v >= 1000 && v < 1e6 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
 // linearTicks marks an axis at four to nine round numbers.
