@@ -170,7 +170,7 @@ func TestTheNoiseFloorIsKeptAndWideOnesAreTold(t *testing.T) {
 	r, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	require.NotEmpty(t, r.Warnings)
-	assert.Contains(t, r.Warnings[0], "the noise floor of prompt is")
+	assert.Contains(t, r.Warnings[0], "wide noise floors (prompt ")
 	before := linesOf(t, o.Store)
 	_, err = Run(t.Context(), o)
 	require.NoError(t, err)

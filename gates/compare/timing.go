@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"assay/gates/bench"
 	"assay/gates/experiment"
@@ -88,11 +89,7 @@ func (o *Options) timing(ctx context.Context, g *Golden) (*Timing, error) {
 		}
 	}
 	t.distances()
-	for _, p := range t.Phases {
-		if p.Floor > wideFloor {
-			t.warnings = append(t.warnings, fmt.Sprintf("the noise floor of %s is %.0f %%: smaller differences are not seen; take more work or a quieter machine", p.Name, 100*p.Floor))
-		}
-	}
+	t.warnOfFloors()
 	if identify().ID() != t.Machine.ID() {
 		t.say(verdict.Void, "machine changed", "The machine is not the one that the comparison began on.")
 	}
@@ -263,6 +260,19 @@ func (t *Timing) decide() {
 		}
 	}
 	t.say(verdict.Level, "all within the noise floor", "No phase differs by more than the noise floor.")
+}
+
+// warnOfFloors tells which phases are too noisy for small differences.
+func (t *Timing) warnOfFloors() {
+	var wide []string
+	for _, p := range t.Phases {
+		if p.Floor > wideFloor {
+			wide = append(wide, fmt.Sprintf("%s %.0f %%", p.Name, 100*p.Floor))
+		}
+	}
+	if len(wide) > 0 {
+		t.warnings = append(t.warnings, fmt.Sprintf("wide noise floors (%s): smaller differences are not seen; more work per sample, a quieter machine or --new-floor helps", strings.Join(wide, ", ")))
+	}
 }
 
 // distances tells how far the logits of the timed runs were apart.
