@@ -157,7 +157,7 @@ func TestQueueTakesWhatIsDueAndThenNothing(t *testing.T) {
 	quick(&f, nil)
 	status, out := taken(t, t.Context(), &f)
 	assert.Zero(t, status)
-	assert.Contains(t, out, "11 phases of models, 0 benchmarks of kernels, 1 experiments")
+	assert.Contains(t, out, "11 models timed, 0 benchmarks of kernels, 1 experiments")
 	assert.Contains(t, out, "/snapshot.md\n")
 	all, err := (&history.Store{Dir: f.store}).List()
 	require.NoError(t, err)
@@ -219,4 +219,23 @@ func TestFoldersTellWhatChangedSinceTheirLastReport(t *testing.T) {
 	r.Results[0].Value = "2e-5"
 	assert.Contains(t, page(), "| 1e-5 | 2e-5 | held")
 	assert.FileExists(t, filepath.Join(o.folder, "report.junit.xml"))
+}
+
+// The program is built from the tree, and one entry point is really timed.
+func TestSnapshotsAreTakenWithTheProgramOfTheTree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	dir := t.TempDir()
+	status, out, errs := typed(t, "snapshot", "--store", dir, "--gates=false", "--match", "phases/llama-Q4_0|ceiling.Int8$", "--samples", "1", "--time", "1ms")
+	assert.Contains(t, []int{statusHeld, statusUnanswered}, status, "void on a busy machine: %s%s", out, errs)
+	all, err := (&history.Store{Dir: dir}).List()
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	r := all[0]
+	require.Len(t, r.Benches, 1)
+	assert.Equal(t, "models/llama-Q4_0.gguf", r.Benches[0].Model.Path)
+	assert.Equal(t, r.Version, r.Benches[0].Runs[0].Version)
+	assert.NotEmpty(t, r.Kernels)
+	assert.NotEmpty(t, r.Experiments)
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ func init() { register(snapshotCommand) }
 
 type snapshotFlags struct {
 	store, match, model, peer, imported string
+	json                                string
 	queue, list, gates, experiments     bool
 	samples                             int
 	time                                time.Duration
@@ -62,6 +64,7 @@ Exit status: 0 all held, 1 a gate failed, 2 a measurement is void.`,
 	c.Flags().StringVar(&f.model, "model", "", "time the phases of this weight file too")
 	c.Flags().StringVar(&f.peer, "peer", "", "with --model: engine to run beside ours: llamacpp")
 	c.Flags().StringVar(&f.imported, "import", "", "keep this report (JSON of another command) instead of measuring")
+	c.Flags().StringVar(&f.json, "json", "", "write the snapshot's data as JSON to this file too (- for standard output)")
 	c.Flags().IntVar(&f.samples, "samples", stats.MinSamples, "of every benchmark")
 	c.Flags().DurationVar(&f.time, "time", 100*time.Millisecond, "of each sample of a Go benchmark")
 	return c
@@ -171,7 +174,20 @@ func (f *snapshotFlags) told(s *shell, dir string, r *snapshots.Report) error {
 	case r.Count(snapshots.Void) > 0 || r.Unusable():
 		s.raise(statusUnanswered)
 	}
-	_, err := fmt.Fprintf(s.out, "%s\n%d phases of models, %d benchmarks of kernels, %d experiments\n%s/snapshot.md\n",
+	if f.json != "" {
+		var b bytes.Buffer
+		if err := snapshots.WriteJSON(&b, r); err != nil {
+			return err
+		}
+		var files outputFlags
+		if err := files.file(s, f.json, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if f.json == "-" {
+		return nil
+	}
+	_, err := fmt.Fprintf(s.out, "%s\n%d models timed, %d benchmarks of kernels, %d experiments\n%s/snapshot.md\n",
 		r.Summary(), len(r.AllBenches()), len(r.Kernels), len(r.Experiments), dir)
 	return err
 }

@@ -25,7 +25,7 @@ import (
 func (f *snapshotFlags) blank(ctx context.Context) *snapshots.Report {
 	return &snapshots.Report{
 		Format: snapshots.ReportFormat, Started: time.Now().UTC().Truncate(time.Second), Command: "validate snapshot",
-		Version: treeVersion(ctx, f.root), Machine: gates.Machine(), MachineID: experiment.Here().ID(), Identity: identity(),
+		Version: treeVersion(ctx, f.root), Machine: gates.Machine(), MachineID: experiment.Here().ID(), Identity: identity(), Results: []snapshots.Result{},
 	}
 }
 
