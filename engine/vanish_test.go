@@ -17,6 +17,9 @@ import (
 // The embedding of a model with a head of its own is read from the mapping for
 // every id that is fed.
 func TestAFileThatIsCutShortIsAnErrorOfWhatReadsItNext(t *testing.T) {
+	if os.Getenv("ASSAY_EMULATED") != "" {
+		t.Skip("an emulator does not tell the address of a bus error")
+	}
 	whole, err := os.ReadFile("../fixtures/models/llama-F32.gguf")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "m.gguf")

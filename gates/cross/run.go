@@ -130,6 +130,9 @@ func (r *runner) target(t *Target) {
 // processor under emulation also the engine's and the golden bits.
 func (r *runner) tests(t *Target, name, why string, env []string, emulator string) {
 	env = append(env, "ASSAY_SHARED=", "ASSAY_MODELS=")
+	if emulator != "" {
+		env = append(env, "ASSAY_EMULATED=1")
+	}
 	with := func(args ...string) []string {
 		a := []string{"test", "-count=1"}
 		if emulator != "" {
