@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ func describe(t oracle.Tolerance) string {
 	case oracle.ULP:
 		add("≤ %d ulp", t.MaxULP)
 	case oracle.TopKSet:
-		add("same top %d on ≥ %g %%", max(t.TopK, 1), 100*orOne(t.TopKShare))
+		add("same top %d on ≥ %g %%", max(t.TopK, 1), 100*cmp.Or(t.TopKShare, 1))
 	}
 	for _, x := range []struct {
 		name  string
@@ -43,13 +44,6 @@ func describe(t oracle.Tolerance) string {
 		add("mean NLL within %g %%", 100*t.NLL)
 	}
 	return strings.Join(parts, ", ")
-}
-
-func orOne(x float64) float64 {
-	if x == 0 {
-		return 1
-	}
-	return x
 }
 
 // result begins the result of a check, which holds until something is found.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 
 	"gopkg.in/yaml.v3"
@@ -101,8 +102,8 @@ func (t Tolerance) Judge(s *RowStats) []string {
 			say("%d units in the last place at %s, %d allowed", s.MaxULP, s.At, t.MaxULP)
 		}
 	case TopKSet:
-		if share := s.TopKShare(); share < orOne(t.TopKShare) {
-			say("the same set of top logits on %.4g of the rows, want %.4g", share, orOne(t.TopKShare))
+		if share := s.TopKShare(); share < cmp.Or(t.TopKShare, 1) {
+			say("the same set of top logits on %.4g of the rows, want %.4g", share, cmp.Or(t.TopKShare, 1))
 		}
 	}
 	if t.NMSE > 0 && !(s.NMSE() <= t.NMSE) {
@@ -152,13 +153,6 @@ func (t Tolerance) JudgeTensor(d *Difference) []string {
 		}
 	}
 	return bad
-}
-
-func orOne(x float64) float64 {
-	if x == 0 {
-		return 1
-	}
-	return x
 }
 
 func abs(x float64) float64 { return max(x, -x) }

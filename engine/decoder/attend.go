@@ -94,10 +94,10 @@ func (j *attendJob) Do(worker, lo, hi int) {
 		} else {
 			head = major / group
 			at = first*r.q.ld + major*hd
-			*q = attention.Queries{LdQ: r.q.ld, LdOut: r.att1.ld, C: min(attention.MaxColumns, j.n-first), Keys: j.from + first + 1, Step: 1}
+			*q = attention.Queries{LdQ: r.q.ld, LdOut: r.attended.ld, C: min(attention.MaxColumns, j.n-first), Keys: j.from + first + 1, Step: 1}
 		}
 		q.Scale, q.Window = s.AttentionScale, s.Window
-		q.Q, q.Out = r.q.data[at:], r.att1.data[at:]
+		q.Q, q.Out = r.q.data[at:], r.attended.data[at:]
 		r.att.Attend(j.cache.Head(j.layer, head), q, w.att)
 	}
 }

@@ -29,7 +29,7 @@ type Runner struct {
 	x        rows
 	normed   rows // only for observers
 	q, k, v  rows
-	att1     rows // attention output
+	attended rows // attention output
 	gate, up rows
 	y        rows // product that is added to x
 	logits   rows
@@ -107,7 +107,7 @@ func (r *Runner) reserve(n int) {
 	r.capacity = n
 	qd, kvd := s.Heads*s.HeadDim, s.KVHeads*s.HeadDim
 	r.x, r.y, r.normed = newRows(n, s.Hidden), newRows(n, s.Hidden), newRows(n, s.Hidden)
-	r.q, r.k, r.v, r.att1 = newRows(n, qd), newRows(n, kvd), newRows(n, kvd), newRows(n, qd)
+	r.q, r.k, r.v, r.attended = newRows(n, qd), newRows(n, kvd), newRows(n, kvd), newRows(n, qd)
 	r.gate, r.up = newRows(n, s.FFN), newRows(n, s.FFN)
 	r.cos, r.sin = newRows(n, s.Rotary.width()), newRows(n, s.Rotary.width())
 	widest := max(s.Hidden, s.FFN, qd)
@@ -172,8 +172,8 @@ func (r *Runner) layer(cache *kv.Cache, i, from, n int, want *Rows) {
 	r.node(want, "Qcur", i, n, r.q, s.Heads*s.HeadDim)
 	r.node(want, "Kcur", i, n, r.k, s.KVHeads*s.HeadDim)
 	r.attend.run(cache, i, from, n)
-	r.node(want, "kqv_out", i, n, r.att1, s.Heads*s.HeadDim)
-	r.pack(r.att1, s.Heads*s.HeadDim, n, nil, y.o)
+	r.node(want, "kqv_out", i, n, r.attended, s.Heads*s.HeadDim)
+	r.pack(r.attended, s.Heads*s.HeadDim, n, nil, y.o)
 	r.multiply(y.o, n, residual, r.y)
 	r.node(want, "ffn_inp", i, n, r.x, s.Hidden)
 	r.pack(r.x, s.Hidden, n, y.FFNNorm, y.ffn)
@@ -184,8 +184,8 @@ func (r *Runner) layer(cache *kv.Cache, i, from, n int, want *Rows) {
 		r.multiply(y.ffn, n, gated, r.gate, r.up)
 	}
 	r.node(want, "ffn_gate_par", i, n, r.gate, s.FFN)
-	r.pack(r.gate, s.FFN, n, nil, y.down1)
-	r.multiply(y.down1, n, residual, r.y)
+	r.pack(r.gate, s.FFN, n, nil, y.down)
+	r.multiply(y.down, n, residual, r.y)
 	r.node(want, "ffn_out", i, n, r.y, s.Hidden)
 	r.hidden(want, i, n)
 }

@@ -13,10 +13,10 @@ import (
 
 // Layer holds the weights of one layer.
 type Layer struct {
-	AttnNorm, FFNNorm  []float32
-	Q, K, V, O         *Matrix
-	Gate, Up, Down     *Matrix
-	qkv, o, ffn, down1 []*Matrix // the groups that one parallel job covers
+	AttnNorm, FFNNorm []float32
+	Q, K, V, O        *Matrix
+	Gate, Up, Down    *Matrix
+	qkv, o, ffn, down []*Matrix // the groups that one parallel job covers
 }
 
 // Weights is everything a forward pass reads. Immutable after Load.
@@ -53,7 +53,7 @@ func Load(c *checkpoint.Checkpoint, s *Spec, pool *parallel.Pool, o LoadOptions)
 		y.Q, y.K, y.V = l.matrix(name("attn_q"), qd, s.Hidden), l.matrix(name("attn_k"), kvd, s.Hidden), l.matrix(name("attn_v"), kvd, s.Hidden)
 		y.O = l.matrix(name("attn_output"), s.Hidden, qd)
 		y.Gate, y.Up, y.Down = l.matrix(name("ffn_gate"), s.FFN, s.Hidden), l.matrix(name("ffn_up"), s.FFN, s.Hidden), l.matrix(name("ffn_down"), s.Hidden, s.FFN)
-		y.qkv, y.o, y.ffn, y.down1 = []*Matrix{y.Q, y.K, y.V}, []*Matrix{y.O}, []*Matrix{y.Gate, y.Up}, []*Matrix{y.Down}
+		y.qkv, y.o, y.ffn, y.down = []*Matrix{y.Q, y.K, y.V}, []*Matrix{y.O}, []*Matrix{y.Gate, y.Up}, []*Matrix{y.Down}
 	}
 	w.OutputNorm = l.vector("output_norm.weight", s.Hidden)
 	if s.TiedHead {

@@ -42,7 +42,19 @@ type fixed struct{ trace *Trace }
 func (f fixed) follow(context.Context, []int32) (*Trace, error) { return f.trace, nil }
 
 // Find compares the two sides and then tries with fewer ids.
-func (q *Question) Find(ctx context.Context) (_ *Answer, err error) {
+func (q *Question) Find(ctx context.Context) (*Answer, error) {
+	return q.answer(ctx, func(a, b side, answer *Answer) (*Answer, error) {
+		if answer.First == nil {
+			return answer, nil
+		}
+		answer.Whole = len(q.IDs)
+		return q.shorten(ctx, a, b, answer)
+	})
+}
+
+// answer compares the two sides over all ids and hands both to then, before
+// they are closed.
+func (q *Question) answer(ctx context.Context, then func(a, b side, answer *Answer) (*Answer, error)) (_ *Answer, err error) {
 	a, closeA, err := q.side(ctx, q.A, nil)
 	if err != nil {
 		return nil, err
@@ -54,11 +66,10 @@ func (q *Question) Find(ctx context.Context) (_ *Answer, err error) {
 	}
 	defer func() { err = errors.Join(err, closeB()) }()
 	answer, err := q.compare(ctx, a, b, q.IDs)
-	if err != nil || answer.First == nil {
-		return answer, err
+	if err != nil {
+		return nil, err
 	}
-	answer.Whole = len(q.IDs)
-	return q.shorten(ctx, a, b, answer)
+	return then(a, b, answer)
 }
 
 func (q *Question) side(ctx context.Context, s *Setup, kept *Recorded) (side, func() error, error) {

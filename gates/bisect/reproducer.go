@@ -122,7 +122,7 @@ type Replayed struct {
 }
 
 // Replay computes both sides again. Another place of the model may be given.
-func (r *Reproducer) Replay(ctx context.Context, model string, build Build) (_ *Replayed, err error) {
+func (r *Reproducer) Replay(ctx context.Context, model string, build Build) (*Replayed, error) {
 	if model == "" {
 		model = r.Model
 	}
@@ -137,17 +137,7 @@ func (r *Reproducer) Replay(ctx context.Context, model string, build Build) (_ *
 	if len(r.Row) > 0 {
 		q.B, q.Kept = nil, r.kept()
 	}
-	a, closeA, err := q.side(ctx, q.A, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, closeA()) }()
-	b, closeB, err := q.side(ctx, q.B, q.Kept)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, closeB()) }()
-	answer, err := q.compare(ctx, a, b, q.IDs)
+	answer, err := q.answer(ctx, func(_, _ side, answer *Answer) (*Answer, error) { return answer, nil })
 	if err != nil {
 		return nil, err
 	}

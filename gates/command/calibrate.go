@@ -24,7 +24,8 @@ func calibrateCommand(s *shell) *cobra.Command {
 		Long: `calibrate measures how fast all threads together read memory and multiply int8, and
 how far samples of one and the same binary lie apart (the noise floor of each phase,
 by default on an embedded tiny model). It prints the figures and stores them in the
-user's cache folder for later verdicts.`,
+user's cache folder. Experiments and comparisons measure the floor of their own
+workload.`,
 		Example: `  validate calibrate
   validate calibrate --model model.gguf --samples 10`,
 		Args: cobra.NoArgs,

@@ -70,18 +70,6 @@ func (r *Result) Diagnose() []oracle.Diagnosis {
 	return out
 }
 
-// Worst is the largest absolute difference over all compared states.
-func (r *Result) Worst() (worst oracle.Difference) {
-	for _, ds := range r.State {
-		for _, d := range ds {
-			if d.MaxAbs >= worst.MaxAbs {
-				worst = d
-			}
-		}
-	}
-	return worst
-}
-
 // KeyOrder is how the elements of the model's keys are ordered.
 func KeyOrder(m *engine.Model) oracle.KeyOrder {
 	if m.Config().Rope.Pairing == checkpoint.Adjacent {

@@ -16,7 +16,7 @@ import (
 const tileSignature = "func(w *byte, tiles int, act *byte, blocks int, out *float32, ldo int)"
 
 // tileLoop runs body once per tile and advances the output by 16 rows.
-func tileLoop(C, regBytes int, body func(w, act, out, ldo GPVirtual)) {
+func tileLoop(body func(w, act, out, ldo GPVirtual)) {
 	w, tiles, out, ldo := param("w"), param("tiles"), param("out"), param("ldo")
 	SHLQ(Imm(2), ldo)
 	act := GP64()
@@ -68,7 +68,7 @@ func tile32AVX512(format, variant string, C int) {
 		mask = ZMM()
 		VPBROADCASTD(r, mask)
 	}
-	tileLoop(C, 64, func(w, act, out, ldo GPVirtual) {
+	tileLoop(func(w, act, out, ldo GPVirtual) {
 		acc := zeroed(C, ZMM)
 		n := GP64()
 		Load(Param("blocks"), n)
@@ -143,7 +143,7 @@ func tileQ6KAVX512(C int) {
 	VPBROADCASTD(r, low)
 	MOVL(U32(0x30303030), r)
 	VPBROADCASTD(r, high)
-	tileLoop(C, 64, func(w, act, out, ldo GPVirtual) {
+	tileLoop(func(w, act, out, ldo GPVirtual) {
 		acc := zeroed(C, ZMM)
 		n := GP64()
 		Load(Param("blocks"), n)

@@ -37,7 +37,7 @@ var kernels []*Kernel
 func register(k *Kernel) { kernels = append(kernels, k) }
 
 // Lookup returns the best implementation at or below a level, or nil when the
-// format cannot be multiplied with that rounding.
+// format has none.
 func Lookup(format quant.Type, level cpu.Level) *Kernel {
 	var best *Kernel
 	for _, k := range kernels {

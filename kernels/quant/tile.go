@@ -20,7 +20,8 @@ import (
 //	       2i, 2i+1 of line h belong to elements 16h+4i..16h+4i+3
 //
 // Plain formats: a tile is 4 rows, [k/8][4][8]; K is padded with zeros to a
-// multiple of 8. Every layout takes as many bytes a row as the file's.
+// multiple of 8. But for that padding a layout takes as many bytes a row as the
+// file's.
 
 // TileRows is the number of rows of a block format's tile, and what the rows
 // of every matrix are padded to.
