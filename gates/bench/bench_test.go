@@ -173,12 +173,12 @@ func TestIDsAreTheSameEverywhere(t *testing.T) {
 }
 
 func TestLivePeerRunsOnTheSameFile(t *testing.T) {
-	if os.Getenv(llamacpp.Environment) == "" {
-		t.Skip("set " + llamacpp.Environment + " to time llama.cpp")
+	if _, err := llamacpp.Find(); err != nil {
+		t.Skip(err)
 	}
 	peer, err := NewPeer(LlamaCpp, nil)
 	require.NoError(t, err)
-	b, err := Run(t.Context(), Options{Model: tiny(t), Prompt: 16, Decode: 3, Samples: 2, Threads: 2, Peer: peer, Ceilings: roomy})
+	b, err := Run(t.Context(), Options{Model: tiny(t), Prompt: 16, Decode: 3, Samples: 2, Threads: 2, Peer: peer, Ceilings: roomy, Foreign: 9})
 	require.NoError(t, err)
 	require.Len(t, b.Runs, 2)
 	assert.Equal(t, "llamacpp", b.Runs[1].Engine)
